@@ -51,7 +51,10 @@ def make_keypair(common_name: str = "penstock") -> Keypair:
 
 def sign(keypair: Keypair, message: bytes) -> bytes:
     """RSA-SHA256, the algorithm that `request` announces."""
-    key = serialization.load_pem_private_key(keypair.private_key.encode(), password=None)
+    # Checking the primes of our own key anew would take most of a second at every sign-in.
+    key = serialization.load_pem_private_key(
+        keypair.private_key.encode(), password=None, unsafe_skip_rsa_key_validation=True
+    )
     if not isinstance(key, rsa.RSAPrivateKey):
         raise SamlError("The key of this service must be an RSA key.")
     return key.sign(message, padding.PKCS1v15(), hashes.SHA256())

@@ -89,12 +89,14 @@ def _refuse_odd_nodes(root: etree._Element) -> None:
 
 def canonical(element: Element, prefixes: list[str]) -> bytes:
     """Exclusive canonical XML without comments, as xml-exc-c14n# prescribes."""
-    return cast(
-        bytes,
-        etree.tostring(
+    try:
+        data = etree.tostring(
             element, method="c14n", exclusive=True, with_comments=False, inclusive_ns_prefixes=prefixes or None
-        ),
-    )
+        )
+    except etree.C14NError as error:
+        # A namespace such as xmlns:a="1" has no canonical form; elsewhere that gave the digest of nothing.
+        raise SamlError("The document has no canonical form.") from error
+    return cast(bytes, data)
 
 
 def serialized(element: Element) -> bytes:
