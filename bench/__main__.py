@@ -1,0 +1,76 @@
+"""The command line of the measurements: `python -m bench accounts --seconds 5 --rounds 3`."""
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from rich.console import Console
+
+from bench.accounts.run import Plan, choose, measure
+from bench.accounts.servers import BenchError
+
+DEFAULT_JSON = Path("var/bench/accounts.json")
+Names = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)]
+
+app = App(name="python -m bench", help="Measure Penstock beside other servers, on this machine, in one run.")
+console = Console()
+
+
+@app.default
+@app.command
+def accounts(
+    *,
+    seconds: int = 5,
+    connections: int = 32,
+    sign_in_connections: int = 8,
+    rounds: int = 3,
+    users: int = 10_000,
+    only: Names = None,
+    without: Names = None,
+    json: Path = DEFAULT_JSON,
+) -> None:
+    """Session lookup (GET /user/get) and password sign-in (POST /user/auth).
+
+    Parameters
+    ----------
+    seconds
+        How long each measurement takes.
+    connections
+        How many connections are open at once.
+    sign_in_connections
+        How many for sign-ins, each of which keeps a core busy.
+    rounds
+        How often each is measured; medians are shown.
+    users
+        How many users, with a session each, are in every database.
+    only
+        Measure only these: penstock, fastapi, better-auth, floor, better-auth-scrypt (only when named).
+    without
+        Leave these out.
+    json
+        Where to write every round.
+    """
+    plan = Plan(seconds, connections, sign_in_connections, rounds, users)
+    measure(choose(only or [], without or []), plan, console, json)
+
+
+def _as_interrupt(_: int, __: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, _as_interrupt)  # so that the servers end with us, however we are ended
+    try:
+        app()
+    except BenchError as error:
+        console.print(str(error), style="red", markup=False, highlight=False)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        console.print("stopped; the servers have been ended")
+        sys.exit(130)
+
+
+main()
