@@ -15,7 +15,11 @@ from bench.accounts.servers import BenchError
 DEFAULT_JSON = Path("var/bench/accounts.json")
 Names = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)]
 
-app = App(name="python -m bench", help="Measure Penstock beside other servers, on this machine, in one run.")
+app = App(
+    name="python -m bench",
+    help="Measure Penstock beside other servers, on this machine, in one run.",
+    suppress_keyboard_interrupt=False,
+)
 console = Console()
 
 

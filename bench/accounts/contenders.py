@@ -79,7 +79,7 @@ CONTENDERS = (
     ),
     Contender("fastapi", "FastAPI + async ORM", _uvicorn("fastapi_app"), seeds.seed_fastapi),
     _better_auth("better-auth", "better-auth", seeds.seed_better_auth),
-    Contender("floor", "the floor (bare Starlette)", _uvicorn("floor"), seeds.seed_floor),
+    Contender("floor", "bare Starlette", _uvicorn("floor"), seeds.seed_floor),
 )
 ON_REQUEST = (
     _better_auth(
