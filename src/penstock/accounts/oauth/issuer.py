@@ -28,7 +28,7 @@ class Metadata(msgspec.Struct, frozen=True):
     token_endpoint: str
     jwks_uri: str
     userinfo_endpoint: str | None = None
-    token_endpoint_auth_methods_supported: list[str] = ["client_secret_basic"]
+    token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
 
 
 class Kept(Generic[T]):
