@@ -3,10 +3,11 @@
 import base64
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from penstock.accounts.saml import Keypair, SamlError, ServiceProvider, peek, verify
+from penstock.accounts.saml import Keypair, SamlError, ServiceProvider, parsing, peek, verify
 
 from . import forge
 from .conftest import Verify
@@ -95,6 +96,13 @@ def test_another_spelling_of_the_same_text_is_read_whole(check: Verify, keys: Ke
     assert check(text.replace(evil, form)).email == evil
 
 
+@pytest.mark.parametrize("name", ["Issuer", "Audience", "NameID"])
+def test_text_with_an_element_inside_is_no_text(name: str) -> None:
+    element = etree.fromstring(f"<{name}>a<b/>c</{name}>")
+    with pytest.raises(SamlError, match="other elements in its text"):
+        parsing.text_of(element)
+
+
 def test_an_element_inside_the_email_is_refused(check: Verify, keys: Keypair) -> None:
     root = build(Claims())
     name = root.find(".//saml:NameID", NS)
@@ -122,9 +130,38 @@ def test_a_response_that_is_too_large_is_refused(sp: ServiceProvider, keys: Keyp
     refused(sp, keys, "A" * 10_000_000, "larger than 256 KiB")
 
 
-def test_many_attributes_and_namespaces_are_refused_in_time(sp: ServiceProvider, keys: Keypair) -> None:
-    many = " ".join(f'xmlns:n{n}="urn:{n}" n{n}:a=""' for n in range(7000))
-    refused(sp, keys, encode(f"<a {many}/>"), "not a SAML 2.0 response|not well-formed")
+def in_extensions(keys: Keypair, xml: str, **choices: Any) -> str:
+    """A response that is well up to its signature, with room for anything: only verifying it would show."""
+    root = build(Claims())
+    sign(root, keys, **choices)
+    text: str = etree.tostring(root).decode()
+    return text.replace("<samlp:Status>", f"<samlp:Extensions>{xml}</samlp:Extensions><samlp:Status>", 1)
+
+
+def test_many_attributes_of_one_element_are_refused_before_they_are_sorted(sp: ServiceProvider, keys: Keypair) -> None:
+    many = " ".join(f'a{n}=""' for n in range(20_000))
+    refused(sp, keys, encode(in_extensions(keys, f'<x:x xmlns:x="urn:x" {many}/>')), "more than 64 attributes")
+    many = " ".join(f'xmlns:n{n}="urn:{n}" n{n}:a=""' for n in range(6000))
+    refused(sp, keys, encode(in_extensions(keys, f'<x:x xmlns:x="urn:x" {many}/>')), "more than 64 attributes")
+
+
+def test_many_namespaces_and_elements_cost_little(check: Verify, keys: Keypair) -> None:
+    many = " ".join(f'xmlns:n{n}="urn:{n}"' for n in range(4000))
+    inside = "".join(f"<n{n % 4000}:e/>" for n in range(8000))
+    with pytest.raises(SamlError, match="signature does not match"):
+        check(in_extensions(keys, f'<x:x xmlns:x="urn:x" {many}>{inside}</x:x>'))
+
+
+def test_many_namespaces_that_a_signature_includes_are_refused(check: Verify, keys: Keypair) -> None:
+    prefixes = " ".join(f"n{n}" for n in range(4000))
+    with pytest.raises(SamlError, match="more than 32 namespaces"):
+        check(in_extensions(keys, '<x:x xmlns:x="urn:x"/>', prefixes=prefixes))
+
+
+def test_the_encoding_that_a_document_declares_is_not_believed(check: Verify, keys: Keypair) -> None:
+    text = etree.tostring(true_response(keys, Claims(attributes=[("name", "Zoë")])), encoding="unicode")
+    document = f'<?xml version="1.0" encoding="ISO-8859-1"?>{text}'.encode()
+    assert check(document).attributes == {"name": ["Zoë"]}
 
 
 @pytest.mark.parametrize("field", ["", "!!!!", "PHg+-_", "PHg+ PHg+", "PHg", "PHg+\x00", "ünicode", "%3Cx%3E"])

@@ -79,6 +79,7 @@ def test_the_address_may_have_a_query_of_its_own(keys: Keypair, sp: ServiceProvi
     ("make", "message"),
     [
         (lambda k: "", "not well-formed"),
+        (lambda k: "\ud800", "not UTF-8"),
         (lambda k: "<html/>", "not SAML metadata"),
         (lambda k: "<!DOCTYPE x []>" + entity(k + SSO), "DTD"),
         (lambda k: entity(k + SSO, role="SPSSODescriptor"), "no SAML 2.0 identity provider"),

@@ -5,6 +5,7 @@ import hashlib
 from typing import Any
 
 import pytest
+from onelogin.saml2.utils import OneLogin_Saml2_Utils
 
 from penstock.accounts.saml import Keypair, SamlError
 
@@ -116,6 +117,33 @@ def test_a_certificate_that_comes_with_the_message_is_not_even_read(
     check: Verify, keys: Keypair, foreign_keys: Keypair
 ) -> None:
     assert check(signed_so(keys, certificate=foreign_keys.certificate)).email == "ann@example.org"
+
+
+def test_xmlsec_never_gets_to_see_the_keys_of_a_message(
+    check: Verify, keys: Keypair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could fetch a key from an address in there."""
+    seen: list[forge.Tree] = []
+    validate = OneLogin_Saml2_Utils.validate_sign
+
+    def spy(root: forge.Tree, **choices: Any) -> bool:
+        seen.extend(root.iter("{*}KeyInfo"))
+        return bool(validate(root, **choices))
+
+    monkeypatch.setattr(OneLogin_Saml2_Utils, "validate_sign", spy)
+    assert check(signed_so(keys, certificate=keys.certificate)).email == "ann@example.org"
+    assert seen == []
+
+
+def test_what_is_read_has_the_signed_digest_even_if_xmlsec_had_looked_at_another_element(
+    check: Verify, keys: Keypair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OneLogin_Saml2_Utils, "validate_sign", lambda root, **choices: True)
+    root = signed_so(keys)
+    assert check(root).email == "ann@example.org"
+    root.find(".//saml:NameID", NS).text = "admin@example.org"
+    with pytest.raises(SamlError, match="signature does not match"):
+        check(root)
 
 
 def test_an_hmac_with_the_public_certificate_as_its_secret_is_refused(check: Verify, keys: Keypair) -> None:

@@ -42,7 +42,8 @@ class ServiceProvider(Struct, frozen=True):
 
 
 def read_metadata(xml: str | bytes) -> IdentityProvider:
-    data = xml.encode() if isinstance(xml, str) else xml
+    # Half a surrogate pair has no encoding; `parse` then says that the document is not UTF-8.
+    data = xml.encode("utf-8", "surrogatepass") if isinstance(xml, str) else xml
     root = parse(data, max_size=MAX_METADATA, comments=True)
     entity, descriptor = _the_provider(root)
     return IdentityProvider(

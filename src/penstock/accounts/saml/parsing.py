@@ -20,6 +20,8 @@ XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 MAX_DEPTH = 64
 """A response of a real provider is about 10 deep; recursion in what walks the tree later must stay shallow."""
+MAX_ATTRIBUTES = 64
+"""Of one element. Canonicalization sorts them in quadratic time: 20,000, which fit in a response, took a minute."""
 
 
 class Element(Protocol):
@@ -83,6 +85,8 @@ def _refuse_odd_nodes(root: etree._Element) -> None:
         depth += 1 if event == "start" else -1
         if depth > MAX_DEPTH:
             raise SamlError(f"The document is nested deeper than {MAX_DEPTH} elements.")
+        if len(node.attrib) > MAX_ATTRIBUTES:
+            raise SamlError(f"The document has an element with more than {MAX_ATTRIBUTES} attributes.")
         if event == "start" and any(not isinstance(child.tag, str) for child in node):
             raise SamlError("The document has a comment, an entity or an instruction, which are refused.")
 

@@ -33,6 +33,8 @@ _PLACES = {
     PROTOCOL + "Response": OneLogin_Saml2_Utils.RESPONSE_SIGNATURE_XPATH,
     ASSERTION + "Assertion": OneLogin_Saml2_Utils.ASSERTION_SIGNATURE_XPATH,
 }
+MAX_PREFIXES = 32
+"""Each is looked up at every element; providers include one or two."""
 _MISMATCH = "The signature does not match the document and the identity provider's registered certificate."
 
 
@@ -117,7 +119,10 @@ def _prefixes(method: Element) -> list[str]:
         return []
     if [child.tag for child in method] != [_INCLUSIVE_NAMESPACES]:
         raise SamlError("The signature has a transform that is not accepted.")
-    return (next(iter(method)).get("PrefixList") or "").split()
+    prefixes = (next(iter(method)).get("PrefixList") or "").split()
+    if len(prefixes) > MAX_PREFIXES:
+        raise SamlError(f"The signature includes more than {MAX_PREFIXES} namespaces.")
+    return prefixes
 
 
 def _cut(element: Element, signature: Element) -> None:
