@@ -34,7 +34,11 @@ class IdentityProvider(Struct, frozen=True):
 
 
 class ServiceProvider(Struct, frozen=True):
-    """Ourselves: the name that assertions must be addressed to, and where they must be posted."""
+    """Ourselves: the name that assertions must be addressed to, and where they must be posted.
+
+    Both must come from the configuration. Taken from a request's Host header, they would let an attacker who runs
+    another service at the same provider play here, under that service's name, the assertions that were made for it.
+    """
 
     entity_id: str
     acs_url: str
