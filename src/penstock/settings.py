@@ -109,6 +109,8 @@ class OAuthProvider(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     jwks_url: str = ""
     token_info_url: str = ""
     """Where an access token is shown to have been issued to our client (RFC 7662 for kind `oauth2`)."""
+    token_auth: Literal["auto", "basic", "post"] = "auto"
+    """How our secret is shown to the provider; auto: what its kind or its discovery document says."""
 
     def kind_as(self, name: str) -> Kind:
         if self.kind is not UNSET:

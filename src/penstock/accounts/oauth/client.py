@@ -131,7 +131,7 @@ class OAuthClient:
             "code_verifier": pending.verifier,
         }
         basic = None
-        if provider.secret and not provider.endpoints.secret_in_body:
+        if provider.secret and not provider.secret_in_body:
             basic = (provider.config.client_id, provider.secret)
         else:
             form["client_id"] = provider.config.client_id

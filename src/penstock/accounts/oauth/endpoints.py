@@ -11,7 +11,7 @@ from penstock.settings import Kind, OAuthProvider, SettingsError
 
 
 class Endpoints(msgspec.Struct, frozen=True, kw_only=True):
-    """Addresses of a provider; "" when it has none. `secret_in_body`: client_secret_post, else HTTP basic."""
+    """Addresses of a provider; "" when it has none. `secret_in_body`: it wants client_secret_post, not HTTP basic."""
 
     issuer: str = ""
     authorize: str = ""
@@ -85,6 +85,11 @@ class Provider(msgspec.Struct, frozen=True):
     @property
     def secret(self) -> str:
         return self.config.client_secret.reveal()
+
+    @property
+    def secret_in_body(self) -> bool:
+        chosen = self.config.token_auth
+        return self.endpoints.secret_in_body if chosen == "auto" else chosen == "post"
 
     @property
     def issuers(self) -> set[str]:

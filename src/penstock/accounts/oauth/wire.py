@@ -89,7 +89,7 @@ async def _bounded(response: httpx.Response) -> bytes:
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise ProviderDown(_NONSENSE)
     body = bytearray()
-    async for chunk in response.aiter_raw():
+    async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > LARGEST_ANSWER:
             raise ProviderDown("the provider's answer was far too long; please try again later")
