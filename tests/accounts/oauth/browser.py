@@ -1,0 +1,28 @@
+"""A person with a browser, in front of oidc-provider's sign-in and consent pages."""
+
+import re
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+
+MOST_STEPS = 12
+
+
+async def sign_in(url: str, login: str) -> dict[str, str]:
+    """Sign in as `login`, say yes to everything, and return what the callback was called with."""
+    async with httpx.AsyncClient(trust_env=False) as browser:
+        response = await browser.get(url)
+        for _ in range(MOST_STEPS):
+            if response.is_redirect:
+                target = str(response.url.join(response.headers["location"]))
+                if urlsplit(target).hostname == "penstock.example":
+                    return dict(parse_qsl(urlsplit(target).query))
+                response = await browser.get(target)
+                continue
+            form = re.search(r'action="([^"]+)" method="post"', response.text)
+            prompt = re.search(r'name="prompt" value="(\w+)"', response.text)
+            assert form is not None, response.text
+            assert prompt is not None, response.text
+            fields = {"prompt": prompt[1], "login": login, "password": "any"}
+            response = await browser.post(str(response.url.join(form[1])), data=fields)
+    raise AssertionError("the provider never came back to the callback")
