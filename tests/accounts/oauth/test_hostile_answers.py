@@ -69,7 +69,7 @@ async def test_a_provider_that_drips_is_given_up_too(monkeypatch: pytest.MonkeyP
             yield b" "
             await asyncio.sleep(0)
 
-    with pytest.raises(ProviderDown):
+    with pytest.raises(ProviderDown, match="could not be reached"):
         await finish(always(200, content=drip()))
 
 
@@ -89,14 +89,21 @@ async def test_no_more_than_a_mebibyte_of_an_answer_is_read() -> None:
 
 async def test_a_compressed_answer_is_not_unfolded() -> None:
     bomb = gzip.compress(b" " * 50_000_000)
-    with pytest.raises(ProviderDown):
+    with pytest.raises(ProviderDown, match="could not be understood"):
         await finish(always(200, stream=httpx.ByteStream(bomb), headers={"Content-Encoding": "gzip"}))
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 429, 301, 302, 303, 307, 308, 304])
 async def test_failures_and_redirects_count_as_down(status: int) -> None:
+    asked = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        return httpx.Response(status, json={"access_token": "x"}, headers={"Location": "https://evil.example/"})
+
     with pytest.raises(ProviderDown):
-        await finish(always(status, json={"access_token": "x"}, headers={"Location": "https://evil.example/"}))
+        await finish(answer)
+    assert asked == ["provider.example"]
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"null", b"7", b'"x"', b"\xff", b"{", b"[" * 100_000, b"{}"])

@@ -94,6 +94,13 @@ async def test_a_key_for_encryption_does_not_sign(client: OAuthClient, issuer: F
         await client.identify("peer", issuer.id_token())
 
 
+async def test_a_key_whose_secret_half_is_published_does_not_sign(client: OAuthClient, issuer: ForgedIssuer) -> None:
+    issuer.keys = [{**jwt.algorithms.RSAAlgorithm.to_jwk(KEY, as_dict=True), "kid": "first", "use": "sig"}]
+    assert "d" in issuer.keys[0]
+    with pytest.raises(Refused):
+        await client.identify("peer", issuer.id_token())
+
+
 async def test_a_key_for_another_algorithm_does_not_sign(client: OAuthClient, issuer: ForgedIssuer) -> None:
     issuer.keys[0]["alg"] = "PS256"
     with pytest.raises(Refused):
@@ -223,9 +230,9 @@ async def test_deep_nesting_and_critical_extensions_are_refused(client: OAuthCli
     nested = base64.urlsafe_b64encode(b"[" * 6000).decode().rstrip("=")
     with pytest.raises(Refused):
         await client.identify("peer", f"{nested}.e30.AAAA")
-    header = encode({"alg": "RS256", "kid": "first", "crit": ["exp"], "exp": 1})
+    headers = {"kid": "first", "crit": ["bound"], "bound": "to another"}
     with pytest.raises(Refused):
-        await client.identify("peer", f"{header}.{encode(issuer.valid())}.AAAA")
+        await client.identify("peer", jwt.encode(issuer.valid(), KEY, "RS256", headers))
 
 
 @pytest.mark.parametrize("verified", [False, "false", "True", "yes", 1, None, ["true"], {}])
