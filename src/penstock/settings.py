@@ -166,17 +166,15 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     database_pool: Annotated[int, Meta(description="Most connections to PostgreSQL.", ge=1, le=1000)] = 10
 
     # --- accounts
-    session_ttl: Annotated[Duration, Meta(description="A session ends after this long without use.")] = (
-        Duration(30 * 86400)
+    session_ttl: Annotated[Duration, Meta(description="A session ends after this long without use.")] = Duration(
+        30 * 86400
     )
     password_min_length: Annotated[int, Meta(description="Fewest characters of a password.", ge=1, le=128)] = 8
     password_hash_concurrency: Annotated[
         int,
         Meta(description="Passwords hashed at once, 19 MiB each. 0: as many as there are cores.", ge=0, le=256),
     ] = 0
-    update_requires_password: Annotated[
-        bool, Meta(description="POST /user/update asks for current_password.")
-    ] = False
+    update_requires_password: Annotated[bool, Meta(description="POST /user/update asks for current_password.")] = False
     reset_ttl: Annotated[Duration, Meta(description="Life of a password reset token.")] = Duration(3600)
     reset_url: Annotated[
         str,
@@ -221,13 +219,12 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     saml_idp_initiated: Annotated[
         bool, Meta(description="Accept SAML sign-ins that began at the identity provider.")
     ] = False
-    saml_entity_id: Annotated[
-        str, Meta(description="Our entity id. Blank: the address of /user/saml/metadata.")
-    ] = ""
+    saml_entity_id: Annotated[str, Meta(description="Our entity id. Blank: the address of /user/saml/metadata.")] = ""
 
     # --- tokens of the API
     jwt_secret: Annotated[
-        Secret, Meta(description="Signs tokens; 32 bytes or more. Blank: made once, kept beside the database.")
+        Secret,
+        Meta(description="Signs tokens; 32 bytes or more. Blank: made once, kept beside the database."),
     ] = Secret("")
     jwt_issuer: Annotated[str, Meta(description="The iss of tokens.")] = "penstock"
     access_ttl: Annotated[Duration, Meta(description="Life of an access token.")] = Duration(15 * 60)
@@ -237,9 +234,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ] = 0
 
     # --- workflows
-    engine: Annotated[
-        Literal["embedded", "temporal", "none"], Meta(description="What runs workflows.")
-    ] = "embedded"
+    engine: Annotated[Literal["embedded", "temporal", "none"], Meta(description="What runs workflows.")] = "embedded"
 
     # --- project metadata (document 3)
     project_auth: Annotated[
@@ -250,7 +245,12 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     hooks: Annotated[
         dict[
             Literal[
-                "user_info", "on_auth_event", "hash_password", "compare_password", "send_email", "saml_provider_for"
+                "user_info",
+                "on_auth_event",
+                "hash_password",
+                "compare_password",
+                "send_email",
+                "saml_provider_for",
             ],
             str,
         ],

@@ -1,0 +1,68 @@
+"""Which account an outside identity opens. Getting this wrong gives accounts away, so it is all in one place."""
+
+import hashlib
+import re
+
+from penstock.accounts import reset_tokens, sessions, users
+from penstock.accounts.oauth import Identity
+from penstock.problems import Conflict
+from penstock.storage import Duplicate, Transaction
+
+
+async def account_for(tx: Transaction, identity: Identity) -> tuple[int, bool]:
+    """The userid that this identity signs in to, and whether the account is new.
+
+    A known identity opens its account. An unknown one joins the account with its email only on the provider's word
+    that the email is verified; an account whose own email was never verified may have been made by someone waiting
+    for the real owner, so that person is put out as it is joined.
+    """
+    linked = await users.by_link(tx, identity.provider, identity.subject)
+    if linked is not None:
+        return linked.userid, False
+    email = identity.email or _placeholder(identity)
+    account = await users.by_email(tx, email)
+    if account is None:
+        userid = await users.add(
+            tx, email=email, verified=identity.email_verified, password_hash=None, display_name=identity.name
+        )
+        await users.link(tx, userid, identity.provider, identity.subject)
+        return userid, True
+    if not identity.email_verified:
+        raise Conflict("an account with this email exists: sign in first, then link")
+    await claim(tx, account)
+    try:
+        await users.link(tx, account.userid, identity.provider, identity.subject)
+    except Duplicate as error:
+        raise Conflict(f"the account with this email is linked to another {identity.provider} identity") from error
+    return account.userid, False
+
+
+async def account_for_verified_email(tx: Transaction, email: str) -> tuple[int, bool]:
+    """As above, for a company's SAML provider, which speaks for every email of its domains and for no other."""
+    account = await users.by_email(tx, email)
+    if account is None:
+        return await users.add(tx, email=email, verified=True, password_hash=None), True
+    await claim(tx, account)
+    return account.userid, False
+
+
+async def claim(tx: Transaction, account: users.Account) -> None:
+    """Put out whoever made an account with an email that they never showed to be theirs."""
+    if account.email_verified:
+        return
+    await users.set_password(tx, account.userid, None)
+    await users.unlink_all(tx, account.userid)
+    await sessions.end_all(tx, account.userid)
+    await reset_tokens.forget_all(tx, account.userid)
+    await users.set_verified(tx, account.userid)
+
+
+def _placeholder(identity: Identity) -> str:
+    """`<id>@<provider>.invalid`, for an account whose provider gave no email.
+
+    Emails are compared in lower case, ids are not: one that would change, or look odd, is hashed.
+    """
+    subject = identity.subject
+    if not re.fullmatch(r"[a-z0-9._|-]{1,64}", subject):
+        subject = hashlib.sha256(subject.encode()).hexdigest()[:32]
+    return f"{subject}@{identity.provider}.invalid"

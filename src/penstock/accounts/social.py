@@ -1,0 +1,98 @@
+"""Social sign-in: off to an OAuth provider, back from it, or with a token that a client already has."""
+
+from typing import Any
+
+import msgspec
+
+from penstock.accounts import changes, linking, signin, users
+from penstock.accounts.oauth import Identity, OAuthError, Pending, ProviderDown, Refused, UnknownProvider, seal, unseal
+from penstock.accounts.service import Accounts
+from penstock.accounts.sessions import Session, Visitor
+from penstock.http import metrics
+from penstock.problems import BadGateway, Conflict, Invalid, NotFound, Problem
+from penstock.storage import Duplicate
+
+COOKIE = "oauth_login"
+
+
+class Arrived(msgspec.Struct, frozen=True):
+    """Back from the provider: where to, and the session cookie when a new one was opened."""
+
+    next: str
+    cookie: str | None
+
+
+def _problem(error: OAuthError) -> Problem:
+    if isinstance(error, UnknownProvider):
+        return NotFound(str(error))
+    if isinstance(error, ProviderDown):
+        return BadGateway(str(error))
+    return Invalid(str(error))
+
+
+async def begin(accounts: Accounts, name: str, *, base_url: str, next_: str) -> tuple[str, str]:
+    """The address at the provider, and the value of the short-lived cookie that proves the way back."""
+    callback = f"{base_url}/user/oauth/callback/{name}"
+    try:
+        url, pending = await accounts.oauth.begin(name, redirect_uri=callback, next=next_)
+    except OAuthError as error:
+        raise _problem(error) from error
+    return url, seal(pending, accounts.state_key)
+
+
+async def finish(
+    accounts: Accounts,
+    name: str,
+    *,
+    query: dict[str, str],
+    cookie: str,
+    session: Session | None,
+    visitor: Visitor,
+) -> Arrived:
+    """Check the way back, then sign in; or link, for someone who is signed in."""
+    identity, pending = await _identify(accounts, name, query, cookie)
+    if session is not None:
+        await changes.add_provider(accounts, session, identity, update_email=False)
+        return Arrived(pending.next, None)
+    _, token = await sign_in(accounts, identity, visitor)
+    return Arrived(pending.next, token)
+
+
+async def _identify(accounts: Accounts, name: str, query: dict[str, str], cookie: str) -> tuple[Identity, Pending]:
+    try:
+        if name not in accounts.settings.oauth_providers:
+            raise UnknownProvider("no such sign-in provider")
+        pending = unseal(cookie, accounts.state_key)
+        if "error" in query:
+            raise Refused("the provider did not let you in")
+        identity = await accounts.oauth.finish(
+            name, pending, code=query.get("code", ""), state=query.get("state", ""), iss=query.get("iss")
+        )
+    except OAuthError as error:
+        metrics.sign_ins.labels("oauth", "refused").inc()
+        raise _problem(error) from error
+    return identity, pending
+
+
+async def identify(accounts: Accounts, method: str, token: str) -> Identity:
+    """Whom a provider's token speaks of. An unknown method is bad input here, not a missing page."""
+    try:
+        return await accounts.oauth.identify(method, token)
+    except UnknownProvider as error:
+        raise Invalid(str(error)) from error
+    except OAuthError as error:
+        raise _problem(error) from error
+
+
+async def sign_in(accounts: Accounts, identity: Identity, visitor: Visitor) -> tuple[Any, str]:
+    try:
+        async with accounts.database.transaction() as tx:
+            userid, new = await linking.account_for(tx, identity)
+            answer = await signin.open_for(accounts, tx, userid, visitor, new_account=new)
+    except (Duplicate, Conflict):
+        # Two first sign-ins of one person at once: the other one made the account, so now there is one to open.
+        if await users.by_link(accounts.database, identity.provider, identity.subject) is None:
+            raise
+        return await sign_in(accounts, identity, visitor)
+    metrics.sign_ins.labels("oauth", "accepted").inc()
+    return answer

@@ -1,0 +1,90 @@
+"""Single sign-on with a company's SAML provider: off to it, and back."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from penstock.accounts import linking, saml, saml_registry, signin
+from penstock.accounts.oauth import safe_next
+from penstock.accounts.saml import SamlError, ServiceProvider
+from penstock.accounts.service import Accounts
+from penstock.accounts.sessions import Visitor
+from penstock.http import metrics
+from penstock.problems import BadGateway, NotSignedIn
+
+
+class SignedIn(msgspec.Struct, frozen=True):
+    cookie: str
+    next: str
+
+
+async def service_provider(accounts: Accounts, base_url: str) -> ServiceProvider:
+    keypair = await saml_registry.keypair(accounts.database)
+    entity_id = accounts.settings.saml_entity_id or f"{base_url}/user/saml/metadata"
+    return ServiceProvider(entity_id=entity_id, acs_url=f"{base_url}/user/saml/acs", keypair=keypair)
+
+
+async def metadata(accounts: Accounts, base_url: str) -> str:
+    return await asyncio.to_thread(saml.service_provider_metadata, await service_provider(accounts, base_url))
+
+
+async def begin(accounts: Accounts, entity_id: str, *, base_url: str, next_: str) -> str:
+    """The address at the provider to send the browser to, with our signed request."""
+    provider = await saml_registry.provider(accounts.database, entity_id)
+    if provider is None:
+        raise BadGateway(f"no SAML provider is registered as {entity_id}; `penstock saml add` registers one")
+    ours = await service_provider(accounts, base_url)
+    try:
+        url, request_id = await asyncio.to_thread(saml.begin, ours, provider, relay_state="")
+    except SamlError as error:
+        raise BadGateway(f"the SAML provider cannot be used: {error}") from error
+    async with accounts.database.transaction() as tx:
+        await saml_registry.remember_request(tx, request_id, entity_id, next_)
+    return url
+
+
+async def finish(accounts: Accounts, response: str, relay_state: str, *, base_url: str, visitor: Visitor) -> SignedIn:
+    """Check what the provider posted, in full, and sign in whom it speaks for."""
+    try:
+        issuer, request_id = await asyncio.to_thread(saml.peek, response)
+        request = await saml_registry.request(accounts.database, request_id) if request_id else None
+        _require_request(accounts, issuer, request_id, request)
+        provider = await saml_registry.provider(accounts.database, issuer)
+        if provider is None:
+            raise SamlError("this identity provider is not registered here")
+        ours = await service_provider(accounts, base_url)
+        assertion = await asyncio.to_thread(saml.verify, ours, provider, response, expected_request_id=request_id)
+        domains = await saml_registry.domains_of(accounts.database, issuer)
+        if not saml.speaks_for(domains, assertion.email):
+            raise SamlError("this identity provider may not speak for that email")
+    except SamlError as error:
+        metrics.sign_ins.labels("saml", "refused").inc()
+        raise NotSignedIn(f"single sign-on was refused: {error}") from error
+    _, cookie = await _sign_in(accounts, issuer, request_id, assertion, visitor)
+    metrics.sign_ins.labels("saml", "accepted").inc()
+    return SignedIn(cookie, request.next if request is not None else safe_next(relay_state))
+
+
+def _require_request(
+    accounts: Accounts, issuer: str, request_id: str | None, request: saml_registry.Request | None
+) -> None:
+    if request_id is None:
+        if not accounts.settings.saml_idp_initiated:
+            raise SamlError("start at our own sign-in page (sign-in that begins at the provider is switched off)")
+    elif request is None:
+        raise SamlError("the sign-in took too long or was finished already; please try again")
+    elif request.provider_id != issuer:
+        raise SamlError("the answer is not from the provider that was asked")
+
+
+async def _sign_in(
+    accounts: Accounts, issuer: str, request_id: str | None, assertion: saml.Assertion, visitor: Visitor
+) -> tuple[Any, str]:
+    async with accounts.database.transaction() as tx:
+        fresh = request_id is None or await saml_registry.answer_request(tx, request_id)
+        used = await saml_registry.use_assertion(tx, issuer, assertion.assertion_id, assertion.not_on_or_after)
+        if not fresh or not used:
+            raise NotSignedIn("single sign-on was refused: this answer was used before")
+        userid, new = await linking.account_for_verified_email(tx, assertion.email)
+        return await signin.open_for(accounts, tx, userid, visitor, new_account=new)

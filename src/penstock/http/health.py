@@ -1,0 +1,49 @@
+"""Is the process up (`/healthz`), can it work (`/readyz`), and how it does (`/metrics`)."""
+
+from typing import Any
+
+import structlog
+from litestar import Request, get
+
+from penstock.http import metrics
+from penstock.http.answers import Answer, json
+from penstock.http.openapi import answer, problems
+from penstock.problems import Overloaded
+from penstock.storage import StorageError
+
+log = structlog.get_logger()
+_TAGS = ["operations"]
+
+
+@get(
+    "/healthz",
+    tags=_TAGS,
+    summary="Is the process up?",
+    responses={200: answer(dict[str, str], "It is.", {"status": "ok"})},
+)
+async def healthz() -> Answer:
+    return json({"status": "ok"})
+
+
+@get(
+    "/readyz",
+    tags=_TAGS,
+    summary="Can the server do its work?",
+    responses={200: answer(dict[str, str], "It can.", {"status": "ready"})}
+    | problems((503, "The database cannot be reached.")),
+)
+async def readyz(request: Request[Any, Any, Any]) -> Answer:
+    try:
+        await request.app.state.database.ping()
+    except StorageError as error:
+        log.warning("not ready", error=str(error))
+        raise Overloaded("the database cannot be reached") from error
+    return json({"status": "ready"})
+
+
+@get("/metrics", tags=_TAGS, summary="Prometheus metrics")
+async def prometheus() -> Answer:
+    return Answer(200, metrics.text(), "text/plain; version=0.0.4; charset=utf-8")
+
+
+HANDLERS = [healthz, readyz, prometheus]

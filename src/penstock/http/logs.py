@@ -1,0 +1,51 @@
+"""Structured logs on standard error: for people on a terminal, one JSON object a line elsewhere.
+
+Nothing secret is ever handed to a logger; query strings are left out of access logs for the same reason.
+"""
+
+import logging
+import sys
+from typing import Any
+
+import msgspec
+import structlog
+from structlog.tracebacks import ExceptionDictTransformer
+
+from penstock.settings import Settings
+
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+def configure(settings: Settings) -> None:
+    console = settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
+    # Tracebacks never show local variables: a password is one of them.
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if console:
+        shared.append(structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback))
+    else:
+        shared += [
+            structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
+            structlog.processors.JSONRenderer(serializer=_json),
+        ]
+    structlog.configure(
+        processors=shared,
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[settings.log_level]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    # Libraries log too; what they say goes the same way, from warnings on.
+    logging.basicConfig(handlers=[_ToStructlog()], level=logging.WARNING, force=True)
+
+
+def _json(value: Any, **_: Any) -> str:
+    return msgspec.json.encode(value, enc_hook=str).decode()
+
+
+class _ToStructlog(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        log = structlog.get_logger()
+        log.log(max(record.levelno, 10), record.getMessage(), logger=record.name, exc_info=record.exc_info)

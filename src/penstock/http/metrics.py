@@ -1,0 +1,31 @@
+"""What `/metrics` shows. Routes are counted by their template, so that ids never become labels."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+registry = CollectorRegistry()
+
+_SECONDS = Histogram(
+    "penstock_http_request_seconds",
+    "Time to answer a request.",
+    ["method", "route", "status"],
+    registry=registry,
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+in_flight = Gauge("penstock_http_requests_in_flight", "Requests being answered.", registry=registry)
+sign_ins = Counter("penstock_sign_ins", "Sign-ins, by way in and outcome.", ["method", "outcome"], registry=registry)
+mails = Counter("penstock_mails", "Mails, by outcome.", ["outcome"], registry=registry)
+
+_observers: dict[tuple[str, str, int], Histogram] = {}
+
+
+def observe(method: str, route: str, status: int, seconds: float) -> None:
+    key = (method, route, status)
+    observer = _observers.get(key)
+    if observer is None:
+        # Looking up labels costs more than observing, so each combination is looked up once.
+        observer = _observers[key] = _SECONDS.labels(method, route, str(status))
+    observer.observe(seconds)
+
+
+def text() -> bytes:
+    return generate_latest(registry)

@@ -1,0 +1,106 @@
+"""Who is calling, and under which address they reached us. Forwarding headers count only from a trusted proxy."""
+
+from ipaddress import ip_address
+
+import msgspec
+
+from penstock.settings import TrustedProxies
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class Origin(msgspec.Struct, frozen=True, gc=False):
+    """`client` is the caller's address, `scheme` and `host` are what stood in their address bar."""
+
+    client: str
+    scheme: str
+    host: str
+    host_is_vouched_for: bool = False
+    """A trusted proxy named the host. Otherwise the caller did, who may name any."""
+
+    @property
+    def base_url(self) -> str:
+        return f"{self.scheme}://{self.host}"
+
+
+def find(client: str, scheme: str, headers: Headers, trusted: TrustedProxies) -> Origin:
+    host = _last(headers, b"host")
+    if not any(name.startswith((b"x-forwarded-", b"forwarded")) for name, _ in headers) or not _trusts(trusted, client):
+        return Origin(client, scheme, host)
+    element, hops = _forwarded(headers, trusted)
+    if hops is None:
+        chain = [part.strip() for part in ",".join(_every(headers, b"x-forwarded-for")).split(",") if part.strip()]
+        hops = chain
+        element = {
+            "proto": _last(headers, b"x-forwarded-proto").split(",")[-1].strip(),
+            "host": _last(headers, b"x-forwarded-host").split(",")[-1].strip(),
+        }
+    proto = element.get("proto", "").lower()
+    return Origin(
+        _first_untrusted(hops, trusted) or client,
+        proto if proto in {"http", "https"} else scheme,
+        element.get("host") or host,
+        bool(element.get("host")),
+    )
+
+
+def _forwarded(headers: Headers, trusted: TrustedProxies) -> tuple[dict[str, str], list[str] | None]:
+    """RFC 7239: the element that the nearest proxy wrote, and the chain of `for=` addresses."""
+    lines = _every(headers, b"forwarded")
+    if not lines:
+        return {}, None
+    elements = [
+        {
+            name.strip().lower(): value.strip().strip('"')
+            for name, _, value in (pair.partition("=") for pair in element.split(";"))
+        }
+        for element in ",".join(lines).split(",")
+    ]
+    return elements[-1], [element.get("for", "") for element in elements]
+
+
+def _first_untrusted(hops: list[str], trusted: TrustedProxies) -> str | None:
+    """From the nearest hop outwards, the first that is not one of our own proxies.
+
+    What stands further left was written by the caller, who may write anything.
+    """
+    found = None
+    for hop in reversed(hops):
+        address = _address(hop)
+        if address is None:
+            return found
+        found = address
+        if not _trusts(trusted, address):
+            return found
+    return found
+
+
+def _address(hop: str) -> str | None:
+    """The bare address of `1.2.3.4:5`, `[::1]:5` or `::1`; None for anything else."""
+    text = hop.strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        return None
+
+
+def _trusts(trusted: TrustedProxies, client: str) -> bool:
+    try:
+        address = ip_address(client)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return any((mapped or address) in network for network in trusted)
+
+
+def _every(headers: Headers, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in headers if key == name]
+
+
+def _last(headers: Headers, name: bytes) -> str:
+    values = _every(headers, name)
+    return values[-1] if values else ""

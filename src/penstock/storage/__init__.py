@@ -1,0 +1,27 @@
+"""Where everything is kept: tables, migrations and transactions, on SQLite or PostgreSQL."""
+
+from penstock.storage.database import (
+    Busy,
+    Database,
+    Duplicate,
+    Row,
+    StorageError,
+    Transaction,
+    Unavailable,
+    now,
+)
+from penstock.storage.opening import open_database
+from penstock.storage.statement import Statement
+
+__all__ = [
+    "Busy",
+    "Database",
+    "Duplicate",
+    "Row",
+    "Statement",
+    "StorageError",
+    "Transaction",
+    "Unavailable",
+    "now",
+    "open_database",
+]

@@ -1,0 +1,95 @@
+"""What the rest of the house knows of a database: a quick read, a transaction, and how they can fail."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+from penstock.storage.statement import Statement
+
+
+class StorageError(Exception):
+    """
+    StorageError
+    ├── Busy          locked by someone else for longer than we wait
+    ├── Unavailable   unreachable, full or broken
+    └── Duplicate     a unique value exists already
+    """
+
+
+class Busy(StorageError):
+    """The database stayed locked, through every retry."""
+
+
+class Unavailable(StorageError):
+    """The database cannot be reached, or cannot write (a full disk)."""
+
+
+class Duplicate(StorageError):
+    """A value that must be unique exists already. The message names the constraint or column."""
+
+
+class Row(Protocol):
+    """A row: by position, by column name, or unpacked. `sqlite3.Row` and `asyncpg.Record` both are."""
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __iter__(self) -> Any: ...
+    def __len__(self) -> int: ...
+
+
+class Reader(ABC):
+    """Anything that statements can be run on."""
+
+    @abstractmethod
+    async def one(self, statement: Statement, **params: Any) -> Row | None:
+        """The first row, or None."""
+
+    @abstractmethod
+    async def all(self, statement: Statement, **params: Any) -> Sequence[Row]:
+        """Every row."""
+
+
+class Transaction(Reader):
+    """Everything in it happens, or nothing. Hooks get one too, to join what they record."""
+
+    def __init__(self) -> None:
+        self._after_commit: list[Callable[[], None]] = []
+
+    @abstractmethod
+    async def run(self, statement: Statement, **params: Any) -> int:
+        """Run a write; the number of rows that it touched."""
+
+    @abstractmethod
+    async def run_text(self, text: str, *params: Any) -> None:
+        """Run SQL of the deployment's own (for hooks), in the database's own dialect and parameter style."""
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        """Call when, and only when, this transaction is durable."""
+        self._after_commit.append(call)
+
+    def committed(self) -> None:
+        for call in self._after_commit:
+            call()
+
+
+class Database(Reader):
+    """One database. `one` and `all` read what is committed; writes need a transaction."""
+
+    dialect: str
+
+    @abstractmethod
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+        """Begin; commit at the end of the block; roll back when it raises."""
+
+    @abstractmethod
+    async def ping(self) -> None:
+        """Raise `Unavailable` unless the database answers."""
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+
+def now() -> int:
+    """Microseconds since 1970, UTC: how every time is stored."""
+    return time.time_ns() // 1000

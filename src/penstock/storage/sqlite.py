@@ -1,0 +1,151 @@
+"""SQLite: one writing connection, one reading connection, both used from the event loop.
+
+A read or write by key takes microseconds, a hop to a thread takes a hundred, so statements run inline. What may take
+long leaves the loop: waiting for another process's lock (asleep, with back-off) and the fsync of COMMIT (a thread).
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from penstock.storage.backoff import delays
+from penstock.storage.database import Busy, Database, Duplicate, Row, StorageError, Transaction, Unavailable
+from penstock.storage.statement import Statement
+
+_BROKEN = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_CORRUPT", "SQLITE_NOTADB")
+
+
+def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=512)
+    connection.row_factory = sqlite3.Row
+    for pragma in (
+        # Setting WAL for the first time needs the lock, so wait for it; once set this is a no-op.
+        "busy_timeout = 5000",
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "temp_store = MEMORY",
+        "cache_size = -16384",
+        "query_only = ON" if readonly else "query_only = OFF",
+        # The loop must not sleep inside SQLite: BEGIN is retried by us. A reader is only ever held up for an
+        # instant, while another process recovers or truncates the log.
+        "busy_timeout = 250" if readonly else "busy_timeout = 0",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+class SqliteDatabase(Database):
+    dialect = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with _translated():
+            self._writer = connect(path)
+            self._reader = connect(path, readonly=True)
+        self._turn = asyncio.Lock()
+        self._commits = ThreadPoolExecutor(1, thread_name_prefix="sqlite-commit")
+
+    async def one(self, statement: Statement, **params: Any) -> Row | None:
+        with _translated():
+            row: Row | None = self._reader.execute(*statement.for_sqlite(params)).fetchone()
+        return row
+
+    async def all(self, statement: Statement, **params: Any) -> Sequence[Row]:
+        with _translated():
+            rows: Sequence[Row] = self._reader.execute(*statement.for_sqlite(params)).fetchall()
+        return rows
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        async with self._turn:
+            await self._begin()
+            transaction = _SqliteTransaction(self._writer)
+            try:
+                yield transaction
+                await self._commit()
+            finally:
+                # After a COMMIT there is nothing to undo; after anything else (an exception, a cancelled request,
+                # a COMMIT refused by a full disk) nothing may remain.
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+        transaction.committed()
+
+    async def _begin(self) -> None:
+        for delay in delays():
+            try:
+                with _translated():
+                    self._writer.execute("BEGIN IMMEDIATE")
+            except Busy:
+                await asyncio.sleep(delay)
+            else:
+                return
+        raise Busy("the database is locked by another process")
+
+    async def _commit(self) -> None:
+        commit = asyncio.get_running_loop().run_in_executor(self._commits, self._writer.execute, "COMMIT")
+        try:
+            with _translated():
+                await asyncio.shield(commit)
+        except asyncio.CancelledError:
+            # The connection is still in the other thread's hands: nobody may use it before that has ended.
+            await asyncio.wait([commit])
+            raise
+
+    async def ping(self) -> None:
+        with _translated():
+            self._reader.execute("SELECT 1").fetchone()
+
+    async def close(self) -> None:
+        async with self._turn:
+            self._commits.shutdown()
+            self._reader.close()
+            self._writer.close()
+
+
+class _SqliteTransaction(Transaction):
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__()
+        self._execute: Callable[..., sqlite3.Cursor] = connection.execute
+
+    async def one(self, statement: Statement, **params: Any) -> Row | None:
+        with _translated():
+            # All rows are fetched: an INSERT … RETURNING is only complete when its cursor is exhausted.
+            rows: list[Row] = self._execute(*statement.for_sqlite(params)).fetchall()
+        return rows[0] if rows else None
+
+    async def all(self, statement: Statement, **params: Any) -> Sequence[Row]:
+        with _translated():
+            rows: Sequence[Row] = self._execute(*statement.for_sqlite(params)).fetchall()
+        return rows
+
+    async def run(self, statement: Statement, **params: Any) -> int:
+        with _translated():
+            return self._execute(*statement.for_sqlite(params)).rowcount
+
+    async def run_text(self, text: str, *params: Any) -> None:
+        with _translated():
+            self._execute(text, params).fetchall()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """SQLite's errors as ours."""
+    try:
+        yield
+    except sqlite3.IntegrityError as error:
+        if error.sqlite_errorname in {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}:
+            raise Duplicate(str(error)) from error
+        raise StorageError(str(error)) from error
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            raise Busy(str(error)) from error
+        if error.sqlite_errorname.startswith(_BROKEN):
+            raise Unavailable(str(error)) from error
+        raise StorageError(str(error)) from error
+    except sqlite3.DatabaseError as error:
+        raise StorageError(str(error)) from error
