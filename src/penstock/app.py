@@ -16,6 +16,9 @@ from penstock.accounts.service import Accounts
 from penstock.http import docs, health
 from penstock.http.answers import handle
 from penstock.http.edge import App, Edge, Receive, Scope, Send
+from penstock.platform import api
+from penstock.platform.parts import Parts
+from penstock.platform.tokens import Tokens
 from penstock.settings import Settings
 from penstock.storage import open_database
 
@@ -24,7 +27,14 @@ log = structlog.get_logger()
 
 def create_app(settings: Settings, hooks: Hooks | None = None) -> App:
     """The whole server: `/user/*`, `/project`, health, metrics and documentation."""
-    handlers = [*routes.HANDLERS, *provider_routes.HANDLERS, *projects.HANDLERS, *health.HANDLERS, *docs.HANDLERS]
+    handlers: list[ControllerRouterHandler] = [
+        *routes.HANDLERS,
+        *provider_routes.HANDLERS,
+        *projects.HANDLERS,
+        api.router(),
+        *health.HANDLERS,
+        *docs.HANDLERS,
+    ]
     return _assemble(settings, hooks, handlers)
 
 
@@ -76,6 +86,7 @@ def _assemble(
         try:
             app.state.database = database
             app.state.accounts = accounts = await Accounts.start(settings, database, hooks)
+            app.state.platform = Parts(settings, database, accounts, Tokens(settings, accounts.secret))
             try:
                 yield
             finally:

@@ -1,8 +1,15 @@
 """Ids that grow with time, so that indexes stay local."""
 
 import os
+import re
 import time
 import uuid
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def is_uuid(text: str) -> bool:
+    return len(text) == 36 and _UUID.fullmatch(text) is not None
 
 
 def uuid7() -> str:

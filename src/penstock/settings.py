@@ -229,6 +229,9 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     jwt_issuer: Annotated[str, Meta(description="The iss of tokens.")] = "penstock"
     access_ttl: Annotated[Duration, Meta(description="Life of an access token.")] = Duration(15 * 60)
     refresh_ttl: Annotated[Duration, Meta(description="Life of a refresh token.")] = Duration(7 * 86400)
+    refresh_grace: Annotated[
+        Duration, Meta(description="For so long, a second use of a refresh token repeats the answer. 0s: never.")
+    ] = Duration(0)
     auth_rate_limit: Annotated[
         int, Meta(description="register and login a minute from one address. 0 means 10.", ge=0)
     ] = 0

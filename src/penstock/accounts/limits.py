@@ -40,9 +40,9 @@ class Limits:
     async def hit_create(self, address: str) -> None:
         await self._hit(self._creates, ("address", _network(address)), "too many new accounts from this address")
 
-    async def hit(self, limit: RateLimitItem, key: tuple[str, str], what: str) -> None:
+    async def hit_address(self, limit: RateLimitItem, address: str, what: str) -> None:
         """For the limits of other surfaces (the API's requests per minute)."""
-        await self._hit(limit, key, what)
+        await self._hit(limit, ("address", _network(address)), what)
 
     async def _hit(self, limit: RateLimitItem, key: tuple[str, str], what: str) -> None:
         if not await self._windows.hit(limit, *key):

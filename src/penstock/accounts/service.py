@@ -30,6 +30,7 @@ class Accounts:
         )
         self.limits = Limits(settings)
         self.oauth = OAuthClient(settings.oauth_providers)
+        self.secret = secret
         self.state_key = derive(secret, "oauth state cookie")
         self.outbox = outbox.Outbox(settings, database, hooks)
         self._tasks: list[asyncio.Task[None]] = []

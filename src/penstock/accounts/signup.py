@@ -8,7 +8,7 @@ from penstock.accounts.sessions import Visitor
 
 
 async def create(
-    accounts: Accounts, *, email: str, password: str, sign_in: bool, visitor: Visitor
+    accounts: Accounts, *, email: str, password: str, sign_in: bool, visitor: Visitor, display_name: str = ""
 ) -> tuple[Any, str | None]:
     """The user-info, and the value of a session cookie when the user is signed in with it."""
     email = emails.required(email)
@@ -17,7 +17,9 @@ async def create(
     password_hash = await accounts.passwords.hash(password)
     token = None
     async with accounts.database.transaction() as tx:
-        userid = await users.add(tx, email=email, verified=False, password_hash=password_hash)
+        userid = await users.add(
+            tx, email=email, verified=False, password_hash=password_hash, display_name=display_name
+        )
         if sign_in:
             await users.note_sign_in(tx, userid)
             token = await sessions.open_session(tx, userid, visitor, accounts.settings.session_ttl)

@@ -1,0 +1,1 @@
+"""Companies and organizations: one record type, an organization has a parent."""

@@ -1,0 +1,1 @@
+"""Who belongs to a company, an organization or a project, with what role."""

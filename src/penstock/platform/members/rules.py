@@ -1,0 +1,137 @@
+"""Nobody grants above their own role, or touches someone whose role is above; a company keeps an owner."""
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from penstock.accounts import emails
+from penstock.http.edge import Call
+from penstock.ids import is_uuid
+from penstock.platform import audit
+from penstock.platform.access import Access, resolve
+from penstock.platform.members import queries
+from penstock.platform.members.queries import Membership, member_from
+from penstock.platform.parts import Parts
+from penstock.platform.roles import Role, parse_role
+from penstock.platform.texts import invalid
+from penstock.problems import Conflict, Denied, NotFound
+from penstock.storage import Duplicate, Transaction, now
+from penstock.storage.database import Reader
+
+Level = Literal["company", "project"]
+
+
+class NewMember(Struct, forbid_unknown_fields=True):
+    role: str
+    user_id: str | UnsetType = UNSET
+    email: str | UnsetType = UNSET
+
+
+class RoleChange(Struct, forbid_unknown_fields=True):
+    role: str | UnsetType = UNSET
+
+
+async def user_named(reader: Reader, body: NewMember) -> str:
+    if (body.user_id is UNSET) == (body.email is UNSET):
+        raise invalid("user_id", "send either user_id or email")
+    if body.user_id is not UNSET:
+        row = await reader.one(queries.USER_BY_ID, id=body.user_id.lower()) if is_uuid(body.user_id) else None
+    else:
+        email = emails.canonical(body.email if body.email is not UNSET else "")
+        row = await reader.one(queries.USER_BY_EMAIL, email=email) if email is not None else None
+    if row is None:
+        raise NotFound("there is no such user")
+    return str(row[0])
+
+
+async def require_above(tx: Reader, access: Access, level: Level, id_: str, user_id: str, role: Role | None) -> None:
+    """The two rules of granting, at whatever level: not above one's own, not to anyone who is above."""
+    if role is not None and access.role is not None and role > access.role:
+        raise Denied(f"you cannot grant {role.label}: your own role here is {access.role.label}")
+    if user_id == access.caller.id:
+        return
+    theirs = await resolve(tx, access.caller, level, id_, user_id=user_id)
+    if theirs is not None and theirs.role is not None and access.role is not None and theirs.role > access.role:
+        raise Denied(f"their role here is {theirs.role.label}, above yours")
+
+
+async def find(reader: Reader, level: Level, id_: str, user_id: str) -> Membership | None:
+    statements = queries.COMPANY if level == "company" else queries.PROJECT
+    row = await reader.one(statements["find"], id=id_, user_id=user_id) if is_uuid(user_id) else None
+    return member_from(row) if row is not None else None
+
+
+async def add(
+    parts: Parts, call: Call, access: Access, level: Level, id_: str, body: NewMember
+) -> tuple[Membership, bool]:
+    """The membership, and whether it is new. In a project, adding again changes the role."""
+    role = parse_role(body.role)
+    async with parts.database.transaction() as tx:
+        user_id = await user_named(tx, body)
+        await require_above(tx, access, level, id_, user_id, role)
+        existing = await find(tx, level, id_, user_id)
+        if existing is not None:
+            if level == "company":
+                raise Conflict("they are a member already; change their role instead")
+            await _set_role(tx, call, access, existing, role)
+        else:
+            try:
+                await queries.add_grant(tx, user_id, role, **{f"{level}_id": id_})
+            except Duplicate as error:
+                raise Conflict("they are a member already; change their role instead") from error
+            await audit.by(tx, call, access, "member.add", user_id, {"role": role.label, level: id_})
+        member = await find(tx, level, id_, user_id)
+        assert member is not None  # noqa: S101
+    return member, existing is None
+
+
+async def change(
+    parts: Parts, call: Call, access: Access, company_id: str, user_id: str, body: RoleChange
+) -> Membership:
+    async with parts.database.transaction() as tx:
+        await tx.run(queries.LOCK_COMPANY, id_=company_id)
+        member = await _existing(tx, "company", company_id, user_id)
+        if body.role is UNSET:
+            return member
+        role = parse_role(body.role)
+        await require_above(tx, access, "company", company_id, member.user_id, role)
+        if member.role == "owner" and role is not Role.OWNER:
+            await _keep_an_owner(tx, company_id, member.user_id)
+        await _set_role(tx, call, access, member, role)
+        return await _existing(tx, "company", company_id, user_id)
+
+
+async def remove(parts: Parts, call: Call, access: Access, level: Level, id_: str, user_id: str) -> None:
+    async with parts.database.transaction() as tx:
+        if level == "company":
+            await tx.run(queries.LOCK_COMPANY, id_=id_)
+        member = await _existing(tx, level, id_, user_id)
+        if member.user_id != access.caller.id:
+            if access.role is None or access.role < Role.ADMIN:
+                raise Denied("removing others needs the role admin here")
+            await require_above(tx, access, level, id_, member.user_id, None)
+        if level == "company" and member.role == "owner":
+            await _keep_an_owner(tx, id_, member.user_id)
+        await audit.by(tx, call, access, "member.remove", member.user_id, {"role": member.role, level: id_})
+        await tx.run(queries.REMOVE, id=member.id)
+
+
+async def _existing(tx: Transaction, level: Level, id_: str, user_id: str) -> Membership:
+    member = await find(tx, level, id_, user_id.lower())
+    if member is None:
+        raise NotFound("there is no such member")
+    return member
+
+
+async def _set_role(tx: Transaction, call: Call, access: Access, member: Membership, role: Role) -> None:
+    if member.role == role.label:
+        return
+    await tx.run(queries.SET_ROLE, id_=member.id, role=int(role), now=now())
+    changes = audit.changes({"role": member.role}, {"role": role.label})
+    await audit.by(tx, call, access, "member.update", member.user_id, changes)
+
+
+async def _keep_an_owner(tx: Transaction, company_id: str, user_id: str) -> None:
+    row = await tx.one(queries.OTHER_OWNERS, id=company_id, user_id=user_id)
+    if row is None or not row[0]:
+        raise Conflict("they are the last owner; make someone else an owner first")

@@ -1,0 +1,22 @@
+"""What every route of the platform works with, put together once."""
+
+from typing import Any
+
+import msgspec
+
+from penstock.accounts.service import Accounts
+from penstock.platform.tokens import Tokens
+from penstock.settings import Settings
+from penstock.storage import Database
+
+
+class Parts(msgspec.Struct, frozen=True):
+    settings: Settings
+    database: Database
+    accounts: Accounts
+    tokens: Tokens
+
+
+def parts_of(request: Any) -> Parts:
+    parts: Parts = request.app.state.platform
+    return parts

@@ -1,0 +1,56 @@
+"""/organizations/{oid}/projects and /projects."""
+
+from typing import Any
+
+from litestar import Request, delete, get, post, put
+from litestar.params import FromPath
+
+from penstock.http.answers import Answer, call_of, json
+from penstock.http.bodies import parse_query, read_json
+from penstock.platform.access import access_of, guard
+from penstock.platform.paging import Page
+from penstock.platform.parts import parts_of
+from penstock.platform.projects import queries, rules
+from penstock.platform.projects.queries import project_from
+from penstock.platform.projects.rules import NewProject, ProjectChange
+
+Req = Request[Any, Any, Any]
+_TAGS = ["projects"]
+
+
+@get("/organizations/{oid:str}/projects", guards=[guard], tags=_TAGS, summary="The projects of an organization")
+async def list_projects(request: Req, oid: FromPath[str]) -> Answer:
+    page, database = Page(request), parts_of(request).database
+    total = await database.one(queries.COUNT, company_id=oid)
+    rows = await database.all(queries.LIST, company_id=oid, **page.bounds)
+    return page.answer([project_from(row) for row in rows], total[0] if total is not None else 0)
+
+
+@post("/organizations/{oid:str}/projects", guards=[guard], tags=_TAGS, summary="Create a project")
+async def create_project(request: Req, oid: FromPath[str]) -> Answer:
+    body = await read_json(request, NewProject)
+    project = await rules.create(parts_of(request), call_of(request), access_of(request), oid, body)
+    answer = json(project, status=201)
+    answer.headers.append((b"location", f"/api/v1/projects/{project.id}".encode()))
+    return answer
+
+
+@get("/projects/{id:str}", guards=[guard], tags=_TAGS, summary="Read a project")
+async def read_project(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
+    return json(await rules.read(parts_of(request).database, id))
+
+
+@put("/projects/{id:str}", guards=[guard], tags=_TAGS, summary="Change a project")
+async def update_project(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
+    body = await read_json(request, ProjectChange)
+    return json(await rules.update(parts_of(request), call_of(request), access_of(request), id, body))
+
+
+@delete("/projects/{id:str}", guards=[guard], tags=_TAGS, summary="Delete a project and all inside", status_code=200)
+async def delete_project(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
+    force = parse_query(request.scope["query_string"]).flag("force")
+    await rules.delete(parts_of(request), call_of(request), access_of(request), id, force=force)
+    return Answer(204, b"", "")
+
+
+HANDLERS = [list_projects, create_project, read_project, update_project, delete_project]

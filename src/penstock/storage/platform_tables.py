@@ -1,0 +1,319 @@
+"""The tables of document 2: who may do what (tenants, grants, identity providers), what there is (workflows), what
+happened (executions, events, logs) and who did it (audit)."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from penstock.storage.schema import Id, Serial, metadata
+
+
+def _id() -> Column[str]:
+    return Column("id", Id, primary_key=True)
+
+
+def _times() -> tuple[Column[int], Column[int]]:
+    return Column("created_at", BigInteger, nullable=False), Column("updated_at", BigInteger, nullable=False)
+
+
+token_families = Table(
+    "token_families",
+    metadata,
+    _id(),  # the `sid` of its tokens
+    # Gone with its session: sign-out, a new password or a deactivation at either door ends the tokens too.
+    Column("session_hash", LargeBinary, ForeignKey("sessions.token_hash", ondelete="CASCADE"), nullable=False),
+    Column("refresh_jti", Text, nullable=False),
+    Column("previous_jti", Text),
+    Column("rotated_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Index(None, "session_hash"),
+    Index(None, "expires_at"),
+)
+
+companies = Table(
+    "companies",
+    metadata,
+    _id(),
+    Column("parent_id", Id, ForeignKey("companies.id", ondelete="CASCADE")),
+    Column("name", Text, nullable=False),
+    Column("slug", Text, nullable=False),
+    Column("owner_id", Id, ForeignKey("accounts.id"), nullable=False),
+    Column("metadata", Text, nullable=False),
+    *_times(),
+    Index(
+        "uq_companies_owner_id_slug",
+        "owner_id",
+        "slug",
+        unique=True,
+        sqlite_where=text("parent_id IS NULL"),
+        postgresql_where=text("parent_id IS NULL"),
+    ),
+    Index("uq_companies_parent_id_slug", "parent_id", "slug", unique=True),
+    Index(None, "parent_id", "created_at"),
+)
+
+projects = Table(
+    "projects",
+    metadata,
+    _id(),
+    Column("company_id", Id, ForeignKey("companies.id", ondelete="CASCADE"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("slug", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("metadata", Text, nullable=False),
+    *_times(),
+    UniqueConstraint("company_id", "slug"),
+    Index(None, "company_id", "created_at"),
+)
+
+workflows = Table(
+    "workflows",
+    metadata,
+    _id(),
+    Column("project_id", Id, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("slug", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("revision", Integer, nullable=False),  # grows with every change of the record: its ETag
+    Column("status", Text, nullable=False),
+    Column("deployed_version", Integer),
+    Column("created_by", Id, nullable=False),
+    Column("updated_by", Id, nullable=False),
+    *_times(),
+    UniqueConstraint("project_id", "slug"),
+    Index(None, "project_id", "created_at"),
+    Index(None, "created_at"),
+)
+
+workflow_versions = Table(
+    "workflow_versions",
+    metadata,
+    Column("workflow_id", Id, ForeignKey("workflows.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("config_yaml", Text, nullable=False),
+    Column("created_by", Id, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+workflow_links = Table(
+    "workflow_links",
+    metadata,
+    _id(),
+    Column("source_workflow_id", Id, ForeignKey("workflows.id", ondelete="CASCADE"), nullable=False),
+    Column("target_workflow_id", Id, ForeignKey("workflows.id", ondelete="CASCADE"), nullable=False),
+    Column("link_type", Text, nullable=False),
+    Column("config", Text, nullable=False),
+    Column("created_by", Id, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("source_workflow_id", "target_workflow_id", "link_type", name="uq_workflow_links_same"),
+    Index(None, "target_workflow_id"),
+)
+
+iam_providers = Table(
+    "iam_providers",
+    metadata,
+    _id(),
+    Column("company_id", Id, ForeignKey("companies.id", ondelete="CASCADE"), nullable=False),
+    Column("provider_type", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("config", Text, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    *_times(),
+    UniqueConstraint("company_id", "name"),
+)
+
+iam_mappings = Table(
+    "iam_mappings",
+    metadata,
+    _id(),
+    Column("provider_id", Id, ForeignKey("iam_providers.id", ondelete="CASCADE"), nullable=False),
+    Column("external_identifier", Text, nullable=False),
+    Column("resource_type", Text, nullable=False),
+    Column("resource_id", Id, nullable=False),
+    Column("role", SmallInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("provider_id", "external_identifier", "resource_id", name="uq_iam_mappings_same"),
+)
+
+iam_identities = Table(
+    "iam_identities",
+    metadata,
+    Column("provider_id", Id, ForeignKey("iam_providers.id", ondelete="CASCADE"), primary_key=True),
+    Column("subject", Text, primary_key=True),
+    Column("user_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "user_id"),
+)
+
+_LEVELS = ("company", "project", "workflow")
+
+# Every grant of a role, at whatever level: memberships (company or project), workflow permissions, and what a mapping
+# of an identity provider gave. One table, so that the effective role is one indexed look.
+grants = Table(
+    "grants",
+    metadata,
+    _id(),
+    Column("user_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
+    Column("company_id", Id, ForeignKey("companies.id", ondelete="CASCADE")),
+    Column("project_id", Id, ForeignKey("projects.id", ondelete="CASCADE")),
+    Column("workflow_id", Id, ForeignKey("workflows.id", ondelete="CASCADE")),
+    Column("mapping_id", Id, ForeignKey("iam_mappings.id", ondelete="CASCADE")),
+    Column("role", SmallInteger, nullable=False),
+    *_times(),
+    CheckConstraint(
+        " + ".join(f"CASE WHEN {level}_id IS NULL THEN 0 ELSE 1 END" for level in _LEVELS) + " = 1", name="one_target"
+    ),
+    Index(None, "user_id"),
+    Index(None, "company_id", "user_id"),
+    Index(None, "project_id", "user_id"),
+    Index(None, "workflow_id", "user_id"),
+    Index(None, "mapping_id"),
+    *(
+        Index(
+            f"uq_grants_{level}_direct",
+            "user_id",
+            f"{level}_id",
+            unique=True,
+            sqlite_where=text(f"mapping_id IS NULL AND {level}_id IS NOT NULL"),
+            postgresql_where=text(f"mapping_id IS NULL AND {level}_id IS NOT NULL"),
+        )
+        for level in _LEVELS
+    ),
+)
+
+company_domains = Table(
+    "company_domains",
+    metadata,
+    Column("domain", Text, primary_key=True),  # so that no two companies speak for one domain
+    Column("company_id", Id, ForeignKey("companies.id", ondelete="CASCADE"), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "company_id"),
+)
+
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("project_id", Id, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("value", LargeBinary, nullable=False),  # encrypted
+    Column("updated_by", Id, nullable=False),
+    *_times(),
+)
+
+executions = Table(
+    "executions",
+    metadata,
+    _id(),
+    Column("workflow_id", Id, ForeignKey("workflows.id", ondelete="CASCADE"), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("trigger_type", Text, nullable=False),
+    Column("trigger_data", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("output_data", Text),
+    Column("error_message", Text),
+    Column("error", Text),
+    Column("idempotency_key", Text),
+    Column("started_at", BigInteger),
+    Column("completed_at", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Column("metadata", Text, nullable=False),
+    Index(None, "workflow_id", "created_at"),
+    Index(None, "workflow_id", "status"),
+    Index(
+        "ix_executions_unended",
+        "status",
+        sqlite_where=text("completed_at IS NULL"),
+        postgresql_where=text("completed_at IS NULL"),
+    ),
+    Index(None, "completed_at"),
+    Index(
+        "ix_executions_idempotency_key",
+        "workflow_id",
+        "idempotency_key",
+        sqlite_where=text("idempotency_key IS NOT NULL"),
+        postgresql_where=text("idempotency_key IS NOT NULL"),
+    ),
+)
+
+steps = Table(
+    "steps",
+    metadata,
+    _id(),
+    Column("execution_id", Id, ForeignKey("executions.id", ondelete="CASCADE"), nullable=False),
+    Column("step_name", Text, nullable=False),
+    Column("step_type", Text, nullable=False),
+    Column("reference", Text, nullable=False),
+    Column("sequence_num", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("input_data", Text),
+    Column("output_data", Text),
+    Column("error_message", Text),
+    Column("started_at", BigInteger),
+    Column("completed_at", BigInteger),
+    Column("metadata", Text, nullable=False),
+    UniqueConstraint("execution_id", "sequence_num"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", Serial, primary_key=True, autoincrement=True),
+    Column("type", Text, nullable=False),
+    Column("workflow_id", Id, ForeignKey("workflows.id", ondelete="CASCADE"), nullable=False),
+    Column("execution_id", Id),
+    Column("step_name", Text),
+    Column("data", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "workflow_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+log_entries = Table(
+    "log_entries",
+    metadata,
+    Column("id", Serial, primary_key=True, autoincrement=True),
+    Column("workflow_id", Id, ForeignKey("workflows.id", ondelete="CASCADE"), nullable=False),
+    Column("execution_id", Id),
+    Column("level", SmallInteger, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("module_name", Text, nullable=False),
+    Column("fields", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "workflow_id", "id"),
+    Index(None, "workflow_id", "level", "id"),
+    Index(None, "execution_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+audit_entries = Table(
+    "audit_entries",
+    metadata,
+    _id(),
+    Column("company_id", Id),  # the top-level company whose log it stands in; no key: it outlives the company
+    Column("user_id", Id),
+    Column("action", Text, nullable=False),
+    Column("resource_type", Text, nullable=False),
+    Column("resource_id", Text),
+    Column("details", Text, nullable=False),
+    Column("ip_address", Text, nullable=False),
+    Column("user_agent", Text, nullable=False),
+    Column("request_id", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "company_id", "created_at"),
+    Index(None, "user_id", "created_at"),
+    Index(None, "created_at"),
+)
