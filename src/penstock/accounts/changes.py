@@ -7,7 +7,7 @@ from penstock.accounts.oauth import Identity
 from penstock.accounts.service import Accounts
 from penstock.accounts.sessions import Session, Visitor
 from penstock.problems import Conflict, FieldError, Invalid, NotFound, NotSignedIn
-from penstock.storage import Duplicate
+from penstock.storage import Duplicate, Transaction
 
 
 async def update(
@@ -18,8 +18,8 @@ async def update(
     password: str | None,
     current_password: str | None,
     visitor: Visitor,
-) -> tuple[Any, str]:
-    """Change email, password or both; user-info and the new value of the session cookie."""
+) -> tuple[Any, str | None]:
+    """Change email, password or both; user-info and, with a new password, the new value of the session cookie."""
     userid = session.user.userid
     if email is None and password is None:
         raise Invalid("send a new email, a new password or both")
@@ -29,7 +29,9 @@ async def update(
         accounts.passwords.check_new(password)
     await _check_current(accounts, session, current_password, visitor.address)
     password_hash = await accounts.passwords.hash(password) if password is not None else None
+    token = None
     async with accounts.database.transaction() as tx:
+        await _still_signed_in(tx, session)
         if email is not None and email != session.user.email:
             await users.set_email(tx, userid, email, verified=False)
             # A mail on its way to the old address must not open the account any more.
@@ -38,9 +40,16 @@ async def update(
             await users.set_password(tx, userid, password_hash)
             await reset_tokens.forget_all(tx, userid)
             await sessions.end_all(tx, userid)
-        token = await sessions.open_session(tx, userid, visitor, accounts.settings.session_ttl)
+            token = await sessions.open_session(tx, userid, visitor, accounts.settings.session_ttl)
         info = await users.info(tx, accounts.hooks, userid)
     return info, token
+
+
+async def _still_signed_in(tx: Transaction, session: Session) -> None:
+    """A session can end while its request waits: a thief's change must not come after the owner's reset."""
+    await users.locked(tx, session.user.userid)
+    if not await sessions.is_open(tx, session):
+        raise NotSignedIn("not signed in")
 
 
 async def _check_current(accounts: Accounts, session: Session, given: str | None, address: str) -> None:
@@ -65,6 +74,7 @@ async def add_provider(accounts: Accounts, session: Session, identity: Identity,
     """Link an identity that its provider has vouched for to the signed-in account."""
     userid = session.user.userid
     async with accounts.database.transaction() as tx:
+        await _still_signed_in(tx, session)
         owner = await users.by_link(tx, identity.provider, identity.subject)
         if owner is not None and owner.userid != userid:
             raise Conflict("that identity is linked to another account")
@@ -86,6 +96,7 @@ async def remove_provider(accounts: Accounts, session: Session, method: str) -> 
     userid = session.user.userid
     served = await saml_registry.provider_for(accounts.database, accounts.hooks, session.user.email)
     async with accounts.database.transaction() as tx:
+        await _still_signed_in(tx, session)
         if not await users.unlink(tx, userid, method):
             raise NotFound("that provider is not linked")
         account = await users.by_id(tx, userid)

@@ -17,6 +17,9 @@ def canonical(text: str) -> str | None:
     local = email.rpartition("@")[0]
     if local.startswith(".") or local.endswith(".") or ".." in local:
         return None
+    if "=?" in local:
+        # An encoded word: mail software would decode it, into another address than the one that we compare.
+        return None
     return email
 
 

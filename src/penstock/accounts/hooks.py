@@ -46,7 +46,7 @@ def _load(setting: str, path: str) -> Callable[..., Any]:
         raise SettingsError(f"{setting}: expected module:callable, got {path!r}")
     try:
         hook = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise SettingsError(f"{setting}: cannot import {path!r}: {error}") from error
     if not callable(hook):
         raise SettingsError(f"{setting}: {path!r} is not callable")

@@ -4,17 +4,15 @@ import time
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from limits import RateLimitItem, RateLimitItemPerHour
-from limits.aio.storage import MemoryStorage, RedisStorage, Storage
-from limits.aio.strategies import MovingWindowRateLimiter
 
+from penstock.accounts.windows import Guarded, MemoryWindows, RedisWindows, Windows
 from penstock.problems import RateLimited
 from penstock.settings import Settings
 
 
 class Limits:
     def __init__(self, settings: Settings) -> None:
-        self._storage = _storage(settings.redis_url.reveal())
-        self._windows = MovingWindowRateLimiter(self._storage)
+        self._windows = _windows(settings.redis_url.reveal())
         self._failures = RateLimitItemPerHour(settings.limit_failed_logins, namespace="failed-login")
         self._resets = RateLimitItemPerHour(settings.limit_forgot_password, namespace="forgot-password")
         self._creates = RateLimitItemPerHour(settings.limit_create, namespace="create")
@@ -34,7 +32,8 @@ class Limits:
         await self._windows.clear(self._failures, "account", email)
 
     async def hit_forgot_password(self, email: str, address: str) -> None:
-        for key in _keys(email, address):
+        # The address first: what is refused for it must not use up what the account's owner may ask for.
+        for key in reversed(_keys(email, address)):
             await self._hit(self._resets, key, "too many requests for a reset mail")
 
     async def hit_create(self, address: str) -> None:
@@ -44,20 +43,20 @@ class Limits:
         """For the limits of other surfaces (the API's requests per minute)."""
         await self._hit(limit, ("address", _network(address)), what)
 
+    async def close(self) -> None:
+        await self._windows.close()
+
     async def _hit(self, limit: RateLimitItem, key: tuple[str, str], what: str) -> None:
         if not await self._windows.hit(limit, *key):
             raise await self._refusal(limit, key, what)
 
     async def _refusal(self, limit: RateLimitItem, key: tuple[str, str], what: str) -> RateLimited:
-        free_at, _ = await self._windows.get_window_stats(limit, *key)
-        wait = max(1, int(free_at - time.time()) + 1)
+        wait = max(1, int(await self._windows.free_at(limit, *key) - time.time()) + 1)
         return RateLimited(f"{what}; try again in {_human(wait)}", retry_after=wait)
 
 
-def _storage(redis_url: str) -> Storage:
-    if redis_url:
-        return RedisStorage(f"async+{redis_url}", implementation="redispy")
-    return MemoryStorage()
+def _windows(redis_url: str) -> Windows:
+    return Guarded(RedisWindows(redis_url)) if redis_url else MemoryWindows()
 
 
 def _keys(email: str, address: str) -> tuple[tuple[str, str], ...]:

@@ -9,6 +9,13 @@ from penstock.problems import Conflict
 from penstock.storage import Duplicate, Transaction
 
 
+class Raced(Conflict):
+    """Another request made or changed the account in the same instant. Looking once more finds what it left."""
+
+    def __init__(self) -> None:
+        super().__init__("the account was changed at the same moment; try again")
+
+
 async def account_for(tx: Transaction, identity: Identity) -> tuple[int, bool]:
     """The userid that this identity signs in to, and whether the account is new.
 
@@ -16,20 +23,25 @@ async def account_for(tx: Transaction, identity: Identity) -> tuple[int, bool]:
     that the email is verified; an account whose own email was never verified may have been made by someone waiting
     for the real owner, so that person is put out as it is joined.
     """
+    email = identity.email or _placeholder(identity)
+    # The email first: an account is made together with its link, so who sees it here sees the link below.
+    account = await users.by_email(tx, email)
     linked = await users.by_link(tx, identity.provider, identity.subject)
     if linked is not None:
+        await _hold(tx, linked)
+        if await users.by_link(tx, identity.provider, identity.subject) is None:
+            raise Raced  # the account was claimed, and this identity is one of those that were put out
         return linked.userid, False
-    email = identity.email or _placeholder(identity)
-    account = await users.by_email(tx, email)
     if account is None:
-        userid = await users.add(
-            tx, email=email, verified=identity.email_verified, password_hash=None, display_name=identity.name
-        )
-        await users.link(tx, userid, identity.provider, identity.subject)
+        userid = await _add(tx, email, verified=identity.email_verified, name=identity.name)
+        try:
+            await users.link(tx, userid, identity.provider, identity.subject)
+        except Duplicate as error:
+            raise Raced from error
         return userid, True
     if not identity.email_verified:
         raise Conflict("an account with this email exists: sign in first, then link")
-    await claim(tx, account)
+    await claim(tx, await _hold(tx, account))
     try:
         await users.link(tx, account.userid, identity.provider, identity.subject)
     except Duplicate as error:
@@ -41,9 +53,28 @@ async def account_for_verified_email(tx: Transaction, email: str) -> tuple[int, 
     """As above, for a company's SAML provider, which speaks for every email of its domains and for no other."""
     account = await users.by_email(tx, email)
     if account is None:
-        return await users.add(tx, email=email, verified=True, password_hash=None), True
-    await claim(tx, account)
+        return await _add(tx, email, verified=True), True
+    await claim(tx, await _hold(tx, account))
     return account.userid, False
+
+
+async def _add(tx: Transaction, email: str, *, verified: bool, name: str = "") -> int:
+    try:
+        return await users.add(tx, email=email, verified=verified, password_hash=None, display_name=name)
+    except Conflict as error:
+        raise Raced from error
+
+
+async def _hold(tx: Transaction, account: users.Account) -> users.Account:
+    """The account as it is now, and stays until we are done.
+
+    Without this, who is being put out of an account could come in, or rename it, between our look and our commit.
+    """
+    await users.note_sign_in(tx, account.userid)  # a write to the row, so PostgreSQL makes all others wait
+    current = await users.by_id(tx, account.userid)
+    if current is None or current.email != account.email:
+        raise Raced
+    return current
 
 
 async def claim(tx: Transaction, account: users.Account) -> None:

@@ -41,10 +41,12 @@ async def send_reset(settings: Settings, email: str, *, token: str, url: str) ->
     try:
         async with client:
             await login(client, settings)
-            await client.send_message(message)
+            await client.send_message(message, recipients=[email])
     except aiosmtplib.SMTPRecipientsRefused as error:
         permanent = all(one.code >= 500 for one in error.recipients)
         raise (Refused if permanent else MailError)(f"the mail server refused the recipient: {error}") from error
+    except aiosmtplib.SMTPDataError as error:
+        raise (Refused if error.code >= 500 else MailError)(f"the mail server refused the mail: {error}") from error
     except (aiosmtplib.SMTPException, OSError, ValueError) as error:
         raise MailError(f"{settings.smtp_server}: {error}") from error
 

@@ -1,6 +1,7 @@
 """The endpoints of document 1 for social sign-in and SAML."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from litestar import Request, get, post
 from litestar.openapi.datastructures import ResponseSpec
@@ -27,7 +28,6 @@ from penstock.http.openapi import form, problems
 Call = Request[Any, Any, Any]
 _METHOD = {"method": ("provider_b", "The provider's configured name.")}
 _GOES = ResponseSpec(None, description="The browser goes on, to the address in `Location`.")
-_LOGIN_COOKIE = "Path=/user/oauth; HttpOnly; SameSite=Lax"
 
 
 @post(
@@ -44,10 +44,12 @@ _LOGIN_COOKIE = "Path=/user/oauth; HttpOnly; SameSite=Lax"
     | problems((400, "Unknown method or rejected token."), NOT_SIGNED_IN, FOREIGN, (409, "Linked to another account.")),
 )
 async def add(request: Call) -> Answer:
-    session = await session_of(request)
+    await session_of(request)
     fields = await read_form(request)
     accounts = accounts_of(request)
     identity = await social.identify(accounts, fields.text("method"), fields.text("token"))
+    # Asked again: while the provider took its time, the session can have ended, and with it the right to do this.
+    session = await session_of(request)
     return json(await changes.add_provider(accounts, session, identity, update_email=fields.flag("update_email")))
 
 
@@ -75,7 +77,11 @@ async def remove(request: Call) -> Answer:
 async def login(request: Call, provider: FromPath[str]) -> Answer:
     query = parse_query(request.scope["query_string"])
     url, cookie = await social.begin(
-        accounts_of(request), provider, base_url=base_url(request), next_=safe_next(query.get("next"))
+        accounts_of(request),
+        provider,
+        base_url=base_url(request),
+        next_=safe_next(query.get("next")),
+        links_to=await _wants_link(request),
     )
     return redirect(url, cookies=[_login_cookie(request, cookie, 600)])
 
@@ -99,7 +105,6 @@ async def callback(request: Call, provider: FromPath[str]) -> Answer:
         provider,
         query=parse_query(request.scope["query_string"]),
         cookie=call.cookie(social.COOKIE),
-        session=await sessions.find(accounts.database, call.cookie(sessions.COOKIE)),
         visitor=visitor_of(request),
     )
     cookies = [_login_cookie(request, "", 0)]
@@ -108,9 +113,26 @@ async def callback(request: Call, provider: FromPath[str]) -> Answer:
     return redirect(arrived.next, cookies=cookies)
 
 
+async def _wants_link(request: Call) -> int:
+    """Whose account the identity is to be linked to; 0 for a sign-in.
+
+    A foreign page can send anybody here, and can have signed them in at the provider as somebody else before: that
+    must not link somebody else's identity to their account, so what begins there is only ever a sign-in.
+    """
+    accounts, call = accounts_of(request), call_of(request)
+    if call.header(b"sec-fetch-site") == "cross-site":
+        front_end = urlsplit(call.header(b"referer"))
+        if f"{front_end.scheme}://{front_end.netloc}" not in accounts.settings.cors_origins:
+            return 0
+    session = await sessions.find(accounts.database, call.cookie(sessions.COOKIE))
+    return session.user.userid if session is not None else 0
+
+
 def _login_cookie(request: Call, value: str, seconds: int) -> str:
+    # Behind a prefix, the browser knows our paths by it, and sends the cookie only there.
+    path = urlsplit(base_url(request)).path + "/user/oauth"
     secure = "; Secure" if call_of(request).secure else ""
-    return f"{social.COOKIE}={value}; Max-Age={seconds}; {_LOGIN_COOKIE}{secure}"
+    return f"{social.COOKIE}={value}; Max-Age={seconds}; Path={path}; HttpOnly; SameSite=Lax{secure}"
 
 
 @get(
@@ -133,7 +155,8 @@ async def saml_metadata(request: Call) -> Answer:
         required={"SAMLResponse": ("PHNhbWxwOl…", "The signed response, base64.")},
         optional={"RelayState": ("/", "Where to go after a sign-in that began at the provider.")},
     ),
-    responses={303: _GOES} | problems((401, "The assertion was refused; `detail` says why.")),
+    responses={303: _GOES}
+    | problems((400, "No response was sent."), (401, "The assertion was refused; `detail` says why.")),
 )
 async def saml_acs(request: Call) -> Answer:
     fields = await read_form(request)

@@ -24,14 +24,15 @@ async def spend(accounts: Accounts, *, token: str, password: str, visitor: Visit
     """Replace the password; user-info and the cookie of the one session that is left."""
     refused = NotSignedIn("the reset link is unknown, used or expired; ask for a new one")
     # Looked at before anything is hashed: guessing tokens must not cost us more than it costs the guesser.
-    if not await reset_tokens.is_live(accounts.database, token):
+    userid = await reset_tokens.owner(accounts.database, token)
+    if userid is None:
         raise refused
     accounts.passwords.check_new(password)
     password_hash = await accounts.passwords.hash(password)
     async with accounts.database.transaction() as tx:
-        userid = await reset_tokens.spend(tx, token)
-        account = await users.by_id(tx, userid) if userid is not None else None
-        if account is None or not account.active:
+        # The account before its tokens: two of its tokens, spent at once, would each wait for the other's end.
+        account = await users.locked(tx, userid)
+        if account is None or not account.active or not await reset_tokens.spend(tx, token):
             raise refused
         await reset_tokens.forget_all(tx, account.userid)
         await users.set_password(tx, account.userid, password_hash)

@@ -34,14 +34,17 @@ async def issue(tx: Transaction, userid: int, ttl: int) -> str:
     return token
 
 
-async def is_live(reader: Reader, token: str) -> bool:
-    return 0 < len(token) <= _LONGEST and await reader.one(_FIND, token_hash=_hash(token), now=now()) is not None
-
-
-async def spend(tx: Transaction, token: str) -> int | None:
-    """Whose it was; None when it is unknown, used or expired."""
-    row = await tx.one(_SPEND, token_hash=_hash(token), now=now())
+async def owner(reader: Reader, token: str) -> int | None:
+    """Whose it is, unspent; None when it is unknown, used or expired."""
+    if not 0 < len(token) <= _LONGEST:
+        return None
+    row = await reader.one(_FIND, token_hash=_hash(token), now=now())
     return int(row[0]) if row is not None else None
+
+
+async def spend(tx: Transaction, token: str) -> bool:
+    """False when someone was faster, or it has expired meanwhile."""
+    return await tx.one(_SPEND, token_hash=_hash(token), now=now()) is not None
 
 
 async def withdraw(tx: Transaction, token: str) -> None:

@@ -100,7 +100,7 @@ async def create(request: Call) -> Answer:
         accounts_of(request),
         email=fields.text("email"),
         password=fields.text("password"),
-        sign_in=fields.text("signin").lower() in {"1", "true"},
+        sign_in=fields.text("signin") == "1",
         visitor=visitor_of(request),
     )
     return signed_in(request, info, token)

@@ -4,6 +4,7 @@ assertions that were used."""
 import asyncio
 
 import msgspec
+import structlog
 from sqlalchemy import bindparam, delete, func, literal_column, select
 from sqlalchemy.dialects.postgresql import insert
 
@@ -15,6 +16,7 @@ from penstock.settings import Settings, SettingsError
 from penstock.storage import Database, Duplicate, Statement, Transaction, now
 from penstock.storage.database import Reader
 from penstock.storage.schema import (
+    key_values,
     saml_assertions,
     saml_domains,
     saml_providers,
@@ -22,7 +24,9 @@ from penstock.storage.schema import (
     saml_service_provider,
 )
 
+log = structlog.get_logger()
 _REQUEST_LIFE = 10 * 60
+_CONFIGURED = "saml.configured"
 
 
 class Registered(msgspec.Struct, frozen=True):
@@ -97,9 +101,22 @@ _KEEP_KEYPAIR = Statement(
     )
 )
 
+_VALUE = Statement(select(key_values.c.value).where(key_values.c.key == bindparam("key")))
+_PUT_VALUE = insert(key_values).values(key=bindparam("key"), value=bindparam("value"))
+_KEEP_VALUE = Statement(
+    _PUT_VALUE.on_conflict_do_update(index_elements=["key"], set_={"value": _PUT_VALUE.excluded.value})
+)
+
 
 async def add(database: Database, xml: str | bytes, domains: list[str]) -> Registered:
     """Register a provider under the entity id in its metadata, or replace its metadata and domains."""
+    provider, names = await _read(xml, domains)
+    async with database.transaction() as tx:
+        await _put(tx, provider, names)
+    return Registered(provider.entity_id, names)
+
+
+async def _read(xml: str | bytes, domains: list[str]) -> tuple[IdentityProvider, list[str]]:
     try:
         provider = await asyncio.to_thread(read_metadata, xml)
     except SamlError as error:
@@ -107,20 +124,23 @@ async def add(database: Database, xml: str | bytes, domains: list[str]) -> Regis
     names = sorted({_domain(domain) for domain in domains})
     if not names:
         raise Invalid("name at least one email domain that the provider speaks for")
-    async with database.transaction() as tx:
-        await tx.run(_PUT, id=provider.entity_id, xml=provider.xml, now=now())
-        await tx.run(_CLEAR_DOMAINS, provider_id=provider.entity_id)
-        for name in names:
-            try:
-                await tx.run(_ADD_DOMAIN, domain=name, provider_id=provider.entity_id)
-            except Duplicate as error:
-                raise Conflict(f"another provider speaks for {name}") from error
-    return Registered(provider.entity_id, names)
+    return provider, names
+
+
+async def _put(tx: Transaction, provider: IdentityProvider, domains: list[str]) -> None:
+    await tx.run(_PUT, id=provider.entity_id, xml=provider.xml, now=now())
+    await tx.run(_CLEAR_DOMAINS, provider_id=provider.entity_id)
+    for domain in domains:
+        try:
+            await tx.run(_ADD_DOMAIN, domain=domain, provider_id=provider.entity_id)
+        except Duplicate as error:
+            raise Conflict(f"another provider speaks for {domain}") from error
 
 
 def _domain(text: str) -> str:
     name = text.strip().lower().removeprefix("@")
-    if emails.canonical(f"x@{name}") is None:
+    # Accounts without an email live under `.invalid`; whoever spoke for it would speak for all of them.
+    if emails.canonical(f"x@{name}") is None or name.endswith(".invalid"):
         raise Invalid(f"{text!r} is not an email domain")
     return name
 
@@ -136,13 +156,42 @@ async def listed(reader: Reader) -> list[Registered]:
 
 
 async def register_configured(database: Database, settings: Settings) -> None:
-    """Providers that stand in the settings are registered at every start, as they stand there."""
-    for provider in settings.saml_providers:
+    """Providers that stand in the settings are registered at every start, as they stand there.
+
+    One that stood there before and was deleted is removed: who deletes it means that nobody comes in through it.
+    """
+    providers = {}
+    for configured in settings.saml_providers:
         try:
-            xml = await asyncio.to_thread(provider.metadata.read_bytes)
-            await add(database, xml, provider.domains)
-        except (OSError, Invalid, Conflict) as error:
-            raise SettingsError(f"saml_providers: {provider.metadata}: {error}") from error
+            xml = await asyncio.to_thread(configured.metadata.read_bytes)
+            provider, domains = await _read(xml, configured.domains)
+        except (OSError, Invalid) as error:
+            raise SettingsError(f"saml_providers: {configured.metadata}: {error}") from error
+        if provider.entity_id in providers:
+            raise SettingsError(f"saml_providers: {configured.metadata}: {provider.entity_id} stands there twice")
+        providers[provider.entity_id] = provider, domains
+    if providers or await _configured_before(database):
+        async with database.transaction() as tx:
+            await _replace_configured(tx, providers)
+
+
+async def _replace_configured(tx: Transaction, providers: dict[str, tuple[IdentityProvider, list[str]]]) -> None:
+    for entity_id in await _configured_before(tx):
+        # All domains are given back before any is given out, so that one can move from a provider to another.
+        await tx.run(_CLEAR_DOMAINS, provider_id=entity_id)
+        if entity_id not in providers and await tx.run(_REMOVE, id=entity_id):
+            log.warning("a SAML provider is no longer in the settings and was removed", provider=entity_id)
+    for provider, domains in providers.values():
+        try:
+            await _put(tx, provider, domains)
+        except Conflict as error:
+            raise SettingsError(f"saml_providers: {provider.entity_id}: {error}") from error
+    await tx.run(_KEEP_VALUE, key=_CONFIGURED, value=msgspec.json.encode(sorted(providers)).decode())
+
+
+async def _configured_before(reader: Reader) -> list[str]:
+    row = await reader.one(_VALUE, key=_CONFIGURED)
+    return msgspec.json.decode(row[0], type=list[str]) if row is not None else []
 
 
 async def provider_for(database: Database, hooks: Hooks, email: str) -> str | None:

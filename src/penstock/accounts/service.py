@@ -51,6 +51,7 @@ class Accounts:
             with suppress(asyncio.CancelledError):
                 await task
         self.passwords.close()
+        await self.limits.close()
         await self.oauth.aclose()
 
     async def _sweep(self) -> None:

@@ -77,6 +77,11 @@ async def find(reader: Reader, token: str) -> Session | None:
     return Session(token_hash, expires_at, info_from(*user))
 
 
+async def is_open(reader: Reader, session: Session) -> bool:
+    """Whether a session that was found before some long work has not been ended since."""
+    return await reader.one(_FIND, token_hash=session.token_hash, now=now()) is not None
+
+
 async def open_session(tx: Transaction, userid: int, visitor: Visitor, ttl: int) -> str:
     """A new session, and the end of the one that the caller came with; the cookie's value.
 

@@ -20,8 +20,8 @@ async def with_password(accounts: Accounts, *, email: str, password: str, visito
     account = await check_password(accounts, email=email, password=password, address=visitor.address)
     async with accounts.database.transaction() as tx:
         # Changed or reset while we compared: that ended every session, and no new one may come of the old password.
-        current = await users.by_id(tx, account.userid)
-        if current is None or current.password_hash != account.password_hash:
+        current = await users.locked(tx, account.userid)
+        if current is None or not current.active or current.password_hash != account.password_hash:
             raise NotSignedIn(WRONG)
         return await open_for(accounts, tx, account.userid, visitor)
 
@@ -60,7 +60,7 @@ async def open_for(
     accounts: Accounts, tx: Transaction, userid: int, visitor: Visitor, *, new_account: bool = False
 ) -> tuple[Any, str]:
     """Open a session for someone who has shown who they are, and say so to the deployment."""
-    account = await users.by_id(tx, userid)
+    account = await users.locked(tx, userid)
     if account is None or not account.active:
         raise Denied("this account is deactivated")
     await users.note_sign_in(tx, userid)

@@ -4,13 +4,12 @@ from typing import Any
 
 import msgspec
 
-from penstock.accounts import changes, linking, signin, users
+from penstock.accounts import changes, linking, sessions, signin
 from penstock.accounts.oauth import Identity, OAuthError, Pending, ProviderDown, Refused, UnknownProvider, seal, unseal
 from penstock.accounts.service import Accounts
-from penstock.accounts.sessions import Session, Visitor
+from penstock.accounts.sessions import Visitor
 from penstock.http import metrics
-from penstock.problems import BadGateway, Conflict, Invalid, NotFound, Problem
-from penstock.storage import Duplicate
+from penstock.problems import BadGateway, Invalid, NotFound, Problem
 
 COOKIE = "oauth_login"
 
@@ -30,14 +29,17 @@ def _problem(error: OAuthError) -> Problem:
     return Invalid(str(error))
 
 
-async def begin(accounts: Accounts, name: str, *, base_url: str, next_: str) -> tuple[str, str]:
-    """The address at the provider, and the value of the short-lived cookie that proves the way back."""
+async def begin(accounts: Accounts, name: str, *, base_url: str, next_: str, links_to: int) -> tuple[str, str]:
+    """The address at the provider, and the value of the short-lived cookie that proves the way back.
+
+    `links_to` is the account that wants the identity linked, 0 for a sign-in.
+    """
     callback = f"{base_url}/user/oauth/callback/{name}"
     try:
         url, pending = await accounts.oauth.begin(name, redirect_uri=callback, next=next_)
     except OAuthError as error:
         raise _problem(error) from error
-    return url, seal(pending, accounts.state_key)
+    return url, seal(msgspec.structs.replace(pending, links_to=links_to), accounts.state_key)
 
 
 async def finish(
@@ -46,12 +48,18 @@ async def finish(
     *,
     query: dict[str, str],
     cookie: str,
-    session: Session | None,
     visitor: Visitor,
 ) -> Arrived:
-    """Check the way back, then sign in; or link, for someone who is signed in."""
+    """Check the way back, then sign in; or link, for someone who is signed in.
+
+    Only to the account that set out to be linked. Otherwise somebody who can plant a cookie here, or who sends a
+    visitor off to a provider where the visitor was signed in as somebody else, would add a door of their own to the
+    visitor's account.
+    """
     identity, pending = await _identify(accounts, name, query, cookie)
-    if session is not None:
+    # Only now: the provider may have taken its time, in which the session can have ended.
+    session = await sessions.find(accounts.database, visitor.cookie)
+    if session is not None and session.user.userid == pending.links_to:
         await changes.add_provider(accounts, session, identity, update_email=False)
         return Arrived(pending.next, None)
     _, token = await sign_in(accounts, identity, visitor)
@@ -86,13 +94,14 @@ async def identify(accounts: Accounts, method: str, token: str) -> Identity:
 
 async def sign_in(accounts: Accounts, identity: Identity, visitor: Visitor) -> tuple[Any, str]:
     try:
-        async with accounts.database.transaction() as tx:
-            userid, new = await linking.account_for(tx, identity)
-            answer = await signin.open_for(accounts, tx, userid, visitor, new_account=new)
-    except (Duplicate, Conflict):
-        # Two first sign-ins of one person at once: the other one made the account, so now there is one to open.
-        if await users.by_link(accounts.database, identity.provider, identity.subject) is None:
-            raise
-        return await sign_in(accounts, identity, visitor)
+        answer = await _sign_in(accounts, identity, visitor)
+    except linking.Raced:
+        answer = await _sign_in(accounts, identity, visitor)
     metrics.sign_ins.labels("oauth", "accepted").inc()
     return answer
+
+
+async def _sign_in(accounts: Accounts, identity: Identity, visitor: Visitor) -> tuple[Any, str]:
+    async with accounts.database.transaction() as tx:
+        userid, new = await linking.account_for(tx, identity)
+        return await signin.open_for(accounts, tx, userid, visitor, new_account=new)

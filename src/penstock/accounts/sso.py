@@ -11,7 +11,7 @@ from penstock.accounts.saml import SamlError, ServiceProvider
 from penstock.accounts.service import Accounts
 from penstock.accounts.sessions import Visitor
 from penstock.http import metrics
-from penstock.problems import BadGateway, NotSignedIn
+from penstock.problems import BadGateway, FieldError, Invalid, NotSignedIn
 
 
 class SignedIn(msgspec.Struct, frozen=True):
@@ -46,6 +46,8 @@ async def begin(accounts: Accounts, entity_id: str, *, base_url: str, next_: str
 
 async def finish(accounts: Accounts, response: str, relay_state: str, *, base_url: str, visitor: Visitor) -> SignedIn:
     """Check what the provider posted, in full, and sign in whom it speaks for."""
+    if not response.strip():
+        raise Invalid("no SAMLResponse was sent", errors=[FieldError("/SAMLResponse", "expected a signed response")])
     try:
         issuer, request_id = await asyncio.to_thread(saml.peek, response)
         request = await saml_registry.request(accounts.database, request_id) if request_id else None
@@ -58,10 +60,10 @@ async def finish(accounts: Accounts, response: str, relay_state: str, *, base_ur
         domains = await saml_registry.domains_of(accounts.database, issuer)
         if not saml.speaks_for(domains, assertion.email):
             raise SamlError("this identity provider may not speak for that email")
+        _, cookie = await _sign_in(accounts, issuer, request_id, assertion, visitor)
     except SamlError as error:
         metrics.sign_ins.labels("saml", "refused").inc()
         raise NotSignedIn(f"single sign-on was refused: {error}") from error
-    _, cookie = await _sign_in(accounts, issuer, request_id, assertion, visitor)
     metrics.sign_ins.labels("saml", "accepted").inc()
     return SignedIn(cookie, request.next if request is not None else safe_next(relay_state))
 
@@ -81,10 +83,19 @@ def _require_request(
 async def _sign_in(
     accounts: Accounts, issuer: str, request_id: str | None, assertion: saml.Assertion, visitor: Visitor
 ) -> tuple[Any, str]:
+    try:
+        return await _spend(accounts, issuer, request_id, assertion, visitor)
+    except linking.Raced:
+        return await _spend(accounts, issuer, request_id, assertion, visitor)
+
+
+async def _spend(
+    accounts: Accounts, issuer: str, request_id: str | None, assertion: saml.Assertion, visitor: Visitor
+) -> tuple[Any, str]:
     async with accounts.database.transaction() as tx:
         fresh = request_id is None or await saml_registry.answer_request(tx, request_id)
         used = await saml_registry.use_assertion(tx, issuer, assertion.assertion_id, assertion.not_on_or_after)
         if not fresh or not used:
-            raise NotSignedIn("single sign-on was refused: this answer was used before")
+            raise SamlError("this answer was used before")
         userid, new = await linking.account_for_verified_email(tx, assertion.email)
         return await signin.open_for(accounts, tx, userid, visitor, new_account=new)

@@ -42,6 +42,7 @@ _COLUMNS = (
 )
 _BY_EMAIL = Statement(select(*_COLUMNS).where(accounts.c.email == bindparam("email")))
 _BY_ID = Statement(select(*_COLUMNS).where(accounts.c.userid == bindparam("userid")))
+_LOCK = Statement(select(*_COLUMNS).where(accounts.c.userid == bindparam("userid")).with_for_update())
 _BY_LINK = Statement(
     select(*_COLUMNS)
     .join(oauth_links, oauth_links.c.userid == accounts.c.userid)
@@ -119,6 +120,16 @@ async def by_email(reader: Reader, email: str) -> Account | None:
 
 async def by_id(reader: Reader, userid: int) -> Account | None:
     row = await reader.one(_BY_ID, userid=userid)
+    return Account(*row) if row is not None else None
+
+
+async def locked(tx: Transaction, userid: int) -> Account | None:
+    """The account as it is now, and stays until this transaction ends (SQLite has one writer at a time anyway).
+
+    Whoever opens a session or issues a token on what they know of an account asks here first: else a change of
+    password or email, just under way, would not see what they open, nor they the change.
+    """
+    row = await tx.one(_LOCK, userid=userid)
     return Account(*row) if row is not None else None
 
 

@@ -1,4 +1,4 @@
-"""A person at a terminal: one file for each command."""
+"""A person at a terminal: one file for each command. Each is imported when it is called, so that `--help` is quick."""
 
 from penstock.cli.main import app, main
 

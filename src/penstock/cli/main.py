@@ -1,23 +1,100 @@
-"""The command `penstock`, and how its failures are shown: one sentence, no traceback."""
+"""The command `penstock`: which commands there are, and how failures are shown: one sentence, no traceback.
+
+A command is named by its import path: what `--help` needs stands here, and nothing heavy is loaded for it.
+"""
 
 import sys
+from typing import Any
 
-from cyclopts import App
+from cyclopts import App, CycloptsError
 
 from penstock import __version__
-from penstock.cli.serve import serve
-from penstock.problems import Problem
-from penstock.settings import SettingsError
-from penstock.storage import StorageError
-from penstock.storage.opening import AddressError
-
-app = App(name="penstock", help="A self-hosted workflow platform with its own front door.", version=__version__)
-app.command(serve)
 
 
-def main() -> None:
+def _sentence(error: CycloptsError) -> str:
+    return f"penstock: {error}"
+
+
+app = App(
+    name="penstock",
+    help="A self-hosted workflow platform with its own front door.",
+    help_epilogue="Settings come from the environment (PENSTOCK_PORT=80) and from penstock.toml (port = 80).",
+    version=__version__,
+    error_formatter=_sentence,
+)
+saml = App(name="saml", help="Companies that sign in at their own SAML identity provider: add, list, remove.")
+app.command(saml)
+
+
+def _command(group: App, path: str, summary: str, *examples: str) -> None:
+    name = path.rpartition(":")[2].removesuffix("_")
+    # Indented, as the help is read as Markdown.
+    shown = "Examples:\n\n" + "\n".join(f"    {example}" for example in examples)
+    group.command(path, name=name, help=summary, help_epilogue=shown)
+
+
+_command(
+    app,
+    "penstock.cli.serve:serve",
+    "Serve. Tables are created and migrated first; Ctrl-C or SIGTERM lets requests in flight finish.",
+    "penstock serve",
+    "penstock serve --port 80 --host 0.0.0.0",
+    "penstock serve --database postgresql://penstock@db.example/penstock --workers 4",
+)
+_command(
+    app,
+    "penstock.cli.doctor:doctor",
+    "Check settings, database, mail, keys and sign-in providers, and say what to do. Exit 1 when something is broken.",
+    "penstock doctor",
+    "penstock doctor --send-test you@example.com",
+    "penstock doctor --json",
+)
+_command(
+    app,
+    "penstock.cli.config:config",
+    "Show every setting: its value, where it came from, what it means. Secrets are masked.",
+    "penstock config",
+    "penstock config --only-changed",
+    "penstock config port --json",
+)
+_command(
+    app,
+    "penstock.cli.migrate:migrate",
+    "Bring the database to the tables that this version expects. An SQLite file is copied beside itself first.",
+    "penstock migrate",
+    "penstock migrate --check   # exit 1 when something is pending",
+)
+_command(
+    saml,
+    "penstock.cli.saml:add",
+    "Register an identity provider, or replace its metadata and domains.",
+    "penstock saml add metadata.xml --domain example.com --domain example.org",
+)
+_command(saml, "penstock.cli.saml:list_", "Show the registered identity providers.", "penstock saml list")
+_command(
+    saml,
+    "penstock.cli.saml:remove",
+    "Remove an identity provider; its people sign in with passwords again.",
+    "penstock saml remove https://idp.example.com/metadata",
+)
+
+
+def main() -> Any:
     try:
-        app()
-    except (SettingsError, StorageError, AddressError, Problem) as error:
+        return app()
+    except Exception as error:
+        if not _is_for_people(error):
+            raise
         print(f"penstock: {error}", file=sys.stderr)
         sys.exit(1)
+
+
+def _is_for_people(error: Exception) -> bool:
+    """Whether the message says what happened and what to do. All else is our mistake, and wants its traceback."""
+    from penstock.cli.options import CommandError  # noqa: PLC0415 - see above: only when there is an error
+    from penstock.problems import Problem  # noqa: PLC0415
+    from penstock.settings import SettingsError  # noqa: PLC0415
+    from penstock.storage import StorageError  # noqa: PLC0415
+    from penstock.storage.opening import AddressError  # noqa: PLC0415
+
+    return isinstance(error, CommandError | Problem | SettingsError | StorageError | AddressError)

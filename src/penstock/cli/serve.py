@@ -1,19 +1,26 @@
 """`penstock serve`: the server, until it is told to stop."""
 
+import asyncio
 import gc
 import ipaddress
+import logging
 import os
-from pathlib import Path
-from typing import Annotated
+import socket
+import sys
+from contextlib import suppress
+from typing import Annotated, Any
 
 import structlog
 import uvicorn
 from cyclopts import Parameter
 
 from penstock.app import create_app
+from penstock.cli.options import ConfigFile, DatabaseAddress
+from penstock.cli.shown import address
 from penstock.http import logs
-from penstock.http.edge import App
+from penstock.http.edge import App, Receive, Scope, Send
 from penstock.settings import PREFIX, Settings, SettingsError, load
+from penstock.storage import migrate
 from penstock.storage.opening import check_address, sqlite_path
 
 log = structlog.get_logger()
@@ -23,17 +30,17 @@ def serve(
     *,
     host: Annotated[str | None, Parameter(help="Address to listen on.")] = None,
     port: Annotated[int | None, Parameter(help="Port to listen on; 0 takes a free one.")] = None,
-    database: Annotated[str | None, Parameter(help="sqlite:///file.db or postgresql://user@host/name.")] = None,
+    database: DatabaseAddress = None,
     workers: Annotated[int, Parameter(help="Server processes; more than one needs PostgreSQL.")] = 1,
-    config: Annotated[Path | None, Parameter(help="Settings file; default: penstock.toml, when there is one.")] = None,
+    config: ConfigFile = None,
 ) -> None:
-    """Serve Penstock. Tables are created and migrated first; Ctrl-C or SIGTERM lets requests in flight finish."""
+    """Serve until told to stop."""
     settings = load(config, overrides={"host": host, "port": port, "database": database}).settings
     logs.configure(settings)
     check_address(settings.database.reveal())
     warn_if_open(settings)
     if workers == 1:
-        _run(create_app(settings), settings, 1)
+        _run_here(settings)
         return
     if sqlite_path(settings.database.reveal()) is not None:
         raise SettingsError("--workers: more than one process needs PostgreSQL (SQLite has one writer)")
@@ -43,7 +50,10 @@ def serve(
             os.environ[PREFIX + name] = str(value)
     if not settings.redis_url:
         log.warning("each of the workers counts rate limits by itself; set redis_url to share them")
-    _run("penstock.cli.serve:application", settings, workers)
+    # A database out of reach is said once, here, and not by every worker at every restart.
+    asyncio.run(migrate.upgrade(settings.database.reveal(), None))
+    announce(settings, settings.port)
+    uvicorn.run("penstock.cli.serve:application", factory=True, workers=workers, **_options(settings))
 
 
 def application() -> App:
@@ -53,26 +63,102 @@ def application() -> App:
     return create_app(settings)
 
 
-def _run(app: App | str, settings: Settings, workers: int) -> None:
+def _run_here(settings: Settings) -> None:
+    app = _Watched(create_app(settings))
     # What start-up made stays for good: the collector need not look at it again at every turn.
     gc.collect()
     gc.freeze()
-    uvicorn.run(
-        app,
-        factory=isinstance(app, str),
-        host=settings.host,
-        port=settings.port,
-        workers=workers,
-        loop="uvloop",
-        http="httptools",
-        access_log=False,
-        log_config=None,
+    server = _Server(uvicorn.Config(app, **_options(settings)), settings)
+    _require_free(settings)
+    logging.getLogger("uvicorn.error").addFilter(_says_more_than_that_it_failed)
+    # uvicorn ends the process when the start failed; why, we know better.
+    with suppress(KeyboardInterrupt, SystemExit):
+        server.run()
+    if app.failure is not None:
+        raise app.failure
+    if not server.started:
+        sys.exit(1)
+
+
+def _says_more_than_that_it_failed(record: logging.LogRecord) -> bool:
+    return "startup failed" not in record.getMessage()
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "loop": "uvloop",
+        "http": "httptools",
+        "access_log": False,
+        "log_config": None,
         # Forwarding headers are judged at our own edge, against the trusted proxies.
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=int(settings.shutdown_grace),
-        lifespan="on",
-    )
+        "proxy_headers": False,
+        "server_header": False,
+        "timeout_graceful_shutdown": int(settings.shutdown_grace),
+        "lifespan": "on",
+    }
+
+
+def _require_free(settings: Settings) -> None:
+    """Find out beforehand, to say it in a sentence: uvicorn would only log the error, and after the whole start."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+    except OSError as error:
+        raise SettingsError(
+            f"port: cannot listen on {settings.host}:{settings.port} ({error.strerror}); choose another with --port"
+        ) from error
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+        super().__init__(config)
+        self._settings = settings
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            announce(self._settings, self.servers[0].sockets[0].getsockname()[1])
+
+
+class _Watched:
+    """Keeps what stopped the start, so that it is shown as a sentence like every other error of a command."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self.failure: Exception | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            await self._app(scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, _without_traceback(send))
+        except Exception as error:
+            self.failure = error
+            raise
+
+
+def _without_traceback(send: Send) -> Send:
+    async def quiet(message: Any) -> None:
+        await send(message | {"message": ""} if message["type"] == "lifespan.startup.failed" else message)
+
+    return quiet
+
+
+def announce(settings: Settings, port: int) -> None:
+    """Where to find what was just started: for a person a line to click on, for a log an event."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    url = settings.public_url.rstrip("/") or f"http://{'127.0.0.1' if host in {'0.0.0.0', '[::]'} else host}:{port}"  # noqa: S104
+    database = address(settings.database.reveal())
+    if sys.stderr.isatty() and settings.log_format != "json":
+        message = f"Penstock is at {url} (documentation: {url}/docs, database: {database}). Ctrl-C stops it."
+        print(message, file=sys.stderr)
+    else:
+        log.info("serving", url=url, docs=f"{url}/docs", listen=f"{host}:{port}", database=database)
 
 
 def warn_if_open(settings: Settings) -> None:

@@ -1,8 +1,9 @@
 """What the rest of the house knows of a database: a quick read, a transaction, and how they can fail."""
 
+import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
@@ -88,6 +89,24 @@ class Database(Reader):
 
     @abstractmethod
     async def close(self) -> None: ...
+
+
+async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Wait until `work` is done, even when cancelled meanwhile, however often; the cancellation follows then.
+
+    A COMMIT that was sent happens or not, whoever still waits for it; the connection is nobody else's before.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        task.exception()
+        raise cancelled
+    task.result()
 
 
 def now() -> int:

@@ -13,13 +13,15 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
+import asyncpg
 from alembic.config import Config
 from alembic.runtime.environment import EnvironmentContext
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, event, text
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
 
 from penstock.storage.database import StorageError, Unavailable
 from penstock.storage.schema import metadata
@@ -110,12 +112,12 @@ def _upgrade_locked(connection: Connection) -> tuple[str | None, str]:
 
 
 async def _on_postgresql(url: str, work: Callable[[Connection], T]) -> T:
-    address = "postgresql+asyncpg://" + url.partition("://")[2]
-    engine = create_async_engine(address)
+    # The driver reads the address itself, as it does when serving: SQLAlchemy would not know `?sslmode=require`.
+    engine = create_async_engine("postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(url, timeout=10))
     try:
         async with engine.begin() as connection:
             return await connection.run_sync(work)
-    except (OSError, OperationalError, DBAPIError) as error:
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, DBAPIError) as error:
         reason = getattr(error, "orig", None) or error
         raise Unavailable(f"PostgreSQL does not let us in: {reason}") from error
     finally:
@@ -125,15 +127,19 @@ async def _on_postgresql(url: str, work: Callable[[Connection], T]) -> T:
 @contextmanager
 def _sqlite_connection(path: Path) -> Iterator[Connection]:
     # The driver would commit every CREATE TABLE by itself; a server killed midway must leave the old tables.
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30, "isolation_level": None})
+    engine = create_engine("sqlite://", creator=lambda: _connect(path), poolclass=NullPool)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     try:
         with engine.begin() as connection:
             yield connection
-    except OperationalError as error:
-        raise Unavailable(f"{path}: {error.orig}") from error
+    except (sqlite3.Error, DBAPIError) as error:
+        raise Unavailable(f"{path}: {getattr(error, 'orig', error)}") from error
     finally:
         engine.dispose()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
 
 
 def _upgrade_file(path: Path) -> tuple[str | None, str]:
@@ -161,6 +167,10 @@ def _upgrade_file(path: Path) -> tuple[str | None, str]:
 
 def _copy(source: Path, target: Path) -> None:
     """A whole copy through SQLite's own backup, so that what is still in the write-ahead log is in it too."""
-    target.touch(mode=0o600)
-    with closing(sqlite3.connect(source)) as original, closing(sqlite3.connect(target)) as copy:
-        original.backup(copy)
+    try:
+        target.touch(mode=0o600)
+        with closing(_connect(source)) as original, closing(_connect(target)) as copy:
+            original.backup(copy)
+    except (sqlite3.Error, OSError) as error:
+        target.unlink(missing_ok=True)
+        raise Unavailable(f"{source} cannot be copied to {target} before its migration: {error}") from error

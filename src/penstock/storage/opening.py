@@ -19,13 +19,21 @@ def sqlite_path(url: str) -> Path | None:
         return None
     path = unquote(url.removeprefix("sqlite:").removeprefix("//"))[1:]
     if not url.startswith("sqlite:///") or not path or path == ":memory:":
-        raise AddressError(f"expected sqlite:///relative/file.db or sqlite:////absolute/file.db, got {url!r}")
+        raise AddressError(f"database: expected sqlite:///relative/file.db or sqlite:////absolute/file.db, got {url!r}")
     return Path(path)
 
 
 def check_address(url: str) -> None:
-    if sqlite_path(url) is None and urlsplit(url).scheme not in {"postgresql", "postgres"}:
-        raise AddressError("expected an address that starts with sqlite:/// or postgresql://")
+    """`AddressError` unless the address can be used. The message never repeats one that may hold a password."""
+    if sqlite_path(url) is not None:
+        return
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"postgresql", "postgres"} and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise AddressError("database: expected sqlite:///file.db or postgresql://user:password@host:port/name")
 
 
 async def open_database(url: str, *, pool: int = 10, upgrade: bool = True) -> Database:

@@ -2,17 +2,27 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import asyncpg
 
 from penstock.storage.backoff import delays
-from penstock.storage.database import Busy, Database, Duplicate, Row, StorageError, Transaction, Unavailable
+from penstock.storage.database import (
+    Busy,
+    Database,
+    Duplicate,
+    Row,
+    StorageError,
+    Transaction,
+    Unavailable,
+    to_its_end,
+)
 from penstock.storage.statement import Statement
 
 # A request must not wait for ever behind someone else's lock or a runaway query.
 _SERVER_SETTINGS = {"lock_timeout": "10000", "statement_timeout": "30000", "application_name": "penstock"}
+_PATIENCE = 10.0  # seconds to wait for a connection, new or given back
 _OUT_OF_REACH = (
     OSError,
     TimeoutError,
@@ -63,19 +73,14 @@ class PostgresqlDatabase(Database):
     async def transaction(self) -> AsyncIterator[Transaction]:
         async with self._connection() as connection:
             async with _translated():
-                block = connection.transaction()
-                await block.start()
+                await connection.execute("BEGIN")
             transaction = _PostgresqlTransaction(connection)
             try:
                 yield transaction
             except BaseException:
-                # A lost connection has rolled back by itself; the pool discards it.
-                if not connection.is_closed():
-                    await asyncio.shield(block.rollback())
+                await to_its_end(_roll_back(connection))
                 raise
-            async with _translated():
-                await block.commit()
-        transaction.committed()
+            await to_its_end(_commit(connection, transaction))
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
@@ -85,17 +90,22 @@ class PostgresqlDatabase(Database):
         try:
             yield connection
         finally:
-            await asyncio.shield(self._pool.release(connection))
+            await to_its_end(self._give_back(connection))
+
+    async def _give_back(self, connection: Any) -> None:
+        # One that is still in a transaction is rolled back by the pool, one that cannot be is discarded.
+        with suppress(*_OUT_OF_REACH, asyncpg.PostgresError):
+            await self._pool.release(connection)
 
     async def _acquire(self) -> Any:
         for delay in delays(total=3.0):
             try:
-                return await self._pool.acquire(timeout=10)
+                return await self._pool.acquire(timeout=_PATIENCE)
             except _OUT_OF_REACH as error:
                 if isinstance(error, TimeoutError):
                     raise Busy("every connection to PostgreSQL is in use") from error
                 await asyncio.sleep(delay)
-        return await self._pool.acquire(timeout=10)
+        return await self._pool.acquire(timeout=_PATIENCE)
 
     async def ping(self) -> None:
         async with self._connection() as connection, _translated():
@@ -106,6 +116,21 @@ class PostgresqlDatabase(Database):
             await asyncio.wait_for(self._pool.close(), 10)
         except TimeoutError:
             self._pool.terminate()
+
+
+async def _commit(connection: Any, transaction: Transaction) -> None:
+    async with _translated():
+        outcome = await connection.execute("COMMIT")
+    if outcome != "COMMIT":
+        # After a statement that failed, PostgreSQL answers a COMMIT by rolling back, without an error.
+        raise StorageError("a statement of the transaction failed, so nothing of it was kept")
+    transaction.committed()
+
+
+async def _roll_back(connection: Any) -> None:
+    # A lost connection has rolled back by itself; what the caller needs to hear is why it came to this.
+    with suppress(*_OUT_OF_REACH, asyncpg.PostgresError):
+        await connection.execute("ROLLBACK")
 
 
 class _PostgresqlTransaction(Transaction):
@@ -147,18 +172,25 @@ async def _nothing_to_reset(connection: Any) -> None:
 
 @asynccontextmanager
 async def _translated() -> AsyncIterator[None]:
-    """PostgreSQL's errors as ours."""
+    """PostgreSQL's errors as ours.
+
+    Without the driver's own error behind them: its text shows the failing row, password hash and all, to the log.
+    """
     try:
         yield
     except asyncpg.UniqueViolationError as error:
-        raise Duplicate(error.constraint_name or str(error)) from error
+        raise Duplicate(error.constraint_name or _reason(error)) from None
     except (
         asyncpg.LockNotAvailableError,
         asyncpg.DeadlockDetectedError,
         asyncpg.QueryCanceledError,
     ) as error:
-        raise Busy(str(error)) from error
+        raise Busy(_reason(error)) from None
     except (*_OUT_OF_REACH, asyncpg.InsufficientResourcesError) as error:
         raise Unavailable(str(error) or type(error).__name__) from error
     except asyncpg.PostgresError as error:
-        raise StorageError(str(error)) from error
+        raise StorageError(_reason(error)) from None
+
+
+def _reason(error: asyncpg.PostgresError) -> str:
+    return str(error.args[0]) if error.args else type(error).__name__

@@ -5,6 +5,7 @@ long leaves the loop: waiting for another process's lock (asleep, with back-off)
 """
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from penstock.storage.backoff import delays
-from penstock.storage.database import Busy, Database, Duplicate, Row, StorageError, Transaction, Unavailable
+from penstock.storage.database import (
+    Busy,
+    Database,
+    Duplicate,
+    Row,
+    StorageError,
+    Transaction,
+    Unavailable,
+    to_its_end,
+)
 from penstock.storage.statement import Statement
 
 _BROKEN = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_CORRUPT", "SQLITE_NOTADB")
@@ -47,6 +57,7 @@ class SqliteDatabase(Database):
         with _translated():
             self._writer = connect(path)
             self._reader = connect(path, readonly=True)
+        self._file = path.stat()
         self._turn = asyncio.Lock()
         self._commits = ThreadPoolExecutor(1, thread_name_prefix="sqlite-commit")
 
@@ -67,13 +78,12 @@ class SqliteDatabase(Database):
             transaction = _SqliteTransaction(self._writer)
             try:
                 yield transaction
-                await self._commit()
+                await to_its_end(self._commit(transaction))
             finally:
                 # After a COMMIT there is nothing to undo; after anything else (an exception, a cancelled request,
                 # a COMMIT refused by a full disk) nothing may remain.
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
-        transaction.committed()
 
     async def _begin(self) -> None:
         for delay in delays():
@@ -86,19 +96,21 @@ class SqliteDatabase(Database):
                 return
         raise Busy("the database is locked by another process")
 
-    async def _commit(self) -> None:
-        commit = asyncio.get_running_loop().run_in_executor(self._commits, self._writer.execute, "COMMIT")
-        try:
-            with _translated():
-                await asyncio.shield(commit)
-        except asyncio.CancelledError:
-            # The connection is still in the other thread's hands: nobody may use it before that has ended.
-            await asyncio.wait([commit])
-            raise
+    async def _commit(self, transaction: Transaction) -> None:
+        with _translated():
+            await asyncio.get_running_loop().run_in_executor(self._commits, self._writer.execute, "COMMIT")
+        transaction.committed()
 
     async def ping(self) -> None:
+        try:
+            # A file that was deleted or replaced still answers us, but nobody will find again what we write.
+            in_place = os.path.samestat(self._file, self.path.stat())
+        except OSError:
+            in_place = False
+        if not in_place:
+            raise Unavailable(f"{self.path} is not the file that was opened: it was removed or replaced")
         with _translated():
-            self._reader.execute("SELECT 1").fetchone()
+            self._reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
     async def close(self) -> None:
         async with self._turn:

@@ -37,6 +37,8 @@ class Pending(msgspec.Struct, frozen=True):
     next: str
     expires: int
     redirect_uri: str
+    links_to: int = 0
+    """The account that asked for this sign-in in order to be linked; 0 when nobody was signed in."""
 
 
 def seal(pending: Pending, key: bytes) -> str:
