@@ -17,6 +17,7 @@ from penstock.http import docs, health
 from penstock.http.answers import handle
 from penstock.http.edge import App, Edge, Receive, Scope, Send
 from penstock.platform import api
+from penstock.platform.auth.journal import AuditJournal
 from penstock.platform.parts import Parts
 from penstock.platform.tokens import Tokens
 from penstock.settings import Settings
@@ -86,6 +87,7 @@ def _assemble(
         try:
             app.state.database = database
             app.state.accounts = accounts = await Accounts.start(settings, database, hooks)
+            accounts.journal = AuditJournal()
             app.state.platform = Parts(settings, database, accounts, Tokens(settings, accounts.secret))
             try:
                 yield

@@ -41,6 +41,10 @@ async def update(
             await reset_tokens.forget_all(tx, userid)
             await sessions.end_all(tx, userid)
             token = await sessions.open_session(tx, userid, visitor, accounts.settings.session_ttl)
+        changed = {"email": {"before": session.user.email, "after": email}} if email is not None else {}
+        if password_hash is not None:
+            changed["password"] = {"before": "", "after": ""}
+        await accounts.journal.note(tx, "user.update", userid, visitor, changed)
         info = await users.info(tx, accounts.hooks, userid)
     return info, token
 

@@ -79,7 +79,7 @@ async def login(request: Call, provider: FromPath[str]) -> Answer:
     url, cookie = await social.begin(
         accounts_of(request),
         provider,
-        base_url=base_url(request),
+        callback=f"{base_url(request)}/user/oauth/callback/{provider}",
         next_=safe_next(query.get("next")),
         links_to=await _wants_link(request),
     )

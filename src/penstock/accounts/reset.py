@@ -42,5 +42,6 @@ async def spend(accounts: Accounts, *, token: str, password: str, visitor: Visit
         await users.note_sign_in(tx, account.userid)
         info = await users.info(tx, accounts.hooks, account.userid)
         await events.emit(tx, accounts.hooks, "resetpassword", account.userid, info)
+        await accounts.journal.note(tx, "auth.resetpassword", account.userid, visitor)
     await accounts.limits.succeeded_login(account.email)
     return info, cookie

@@ -61,7 +61,9 @@ def saml_url(request: Call) -> str:
 
 def visitor_of(request: Call) -> Visitor:
     call = call_of(request)
-    return Visitor(call.origin.client, call.header(b"user-agent"), call.cookie(sessions.COOKIE), call.secure)
+    return Visitor(
+        call.origin.client, call.header(b"user-agent"), call.cookie(sessions.COOKIE), call.secure, call.request_id
+    )
 
 
 async def session_of(request: Call) -> Session:
@@ -183,9 +185,12 @@ async def get_user(request: Call) -> Answer:
 
 @get("/user/signout", guards=[same_site], tags=TAGS, summary="Sign out", responses=EMPTY)
 async def signout(request: Call) -> Answer:
-    call = call_of(request)
+    accounts, call = accounts_of(request), call_of(request)
     if token := call.cookie(sessions.COOKIE):
-        async with accounts_of(request).database.transaction() as tx:
+        async with accounts.database.transaction() as tx:
+            session = await sessions.find(tx, token)
+            if session is not None:
+                await accounts.journal.note(tx, "auth.logout", session.user.userid, visitor_of(request))
             await sessions.end(tx, token)
     return json({}, cookies=[sessions.clear_cookie(secure=call.secure)])
 

@@ -7,6 +7,7 @@ import structlog
 
 from penstock.accounts import outbox, reset_tokens, saml_registry, sessions
 from penstock.accounts.hooks import Hooks, from_settings
+from penstock.accounts.journal import Journal, NoJournal
 from penstock.accounts.limits import Limits
 from penstock.accounts.oauth import OAuthClient
 from penstock.accounts.passwords import Passwords
@@ -33,6 +34,7 @@ class Accounts:
         self.secret = secret
         self.state_key = derive(secret, "oauth state cookie")
         self.outbox = outbox.Outbox(settings, database, hooks)
+        self.journal: Journal = NoJournal()
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod

@@ -31,6 +31,7 @@ class Visitor(msgspec.Struct, frozen=True, gc=False):
     user_agent: str
     cookie: str
     secure: bool
+    request_id: str = ""
 
 
 _INSERT = Statement(

@@ -17,13 +17,25 @@ WRONG = "wrong email or password"
 
 async def with_password(accounts: Accounts, *, email: str, password: str, visitor: Visitor) -> tuple[Any, str]:
     """User-info and the session cookie's value."""
-    account = await check_password(accounts, email=email, password=password, address=visitor.address)
+    try:
+        account = await check_password(accounts, email=email, password=password, address=visitor.address)
+    except NotSignedIn:
+        await _note_failure(accounts, email, visitor)
+        raise
     async with accounts.database.transaction() as tx:
         # Changed or reset while we compared: that ended every session, and no new one may come of the old password.
         current = await users.locked(tx, account.userid)
         if current is None or not current.active or current.password_hash != account.password_hash:
             raise NotSignedIn(WRONG)
         return await open_for(accounts, tx, account.userid, visitor)
+
+
+async def _note_failure(accounts: Accounts, email: str, visitor: Visitor) -> None:
+    """The same work for an account that exists and for one that does not."""
+    account = await users.by_email(accounts.database, emails.canonical(email) or "")
+    async with accounts.database.transaction() as tx:
+        userid = account.userid if account is not None else None
+        await accounts.journal.note(tx, "auth.login_failed", userid, visitor, {"email": email[:254]})
 
 
 async def check_password(accounts: Accounts, *, email: str, password: str, address: str) -> Account:
@@ -68,5 +80,7 @@ async def open_for(
     info = await users.info(tx, accounts.hooks, userid, new_account=new_account)
     if new_account:
         await events.emit(tx, accounts.hooks, "create", userid, info)
+        await accounts.journal.note(tx, "auth.register", userid, visitor)
     await events.emit(tx, accounts.hooks, "auth", userid, info)
+    await accounts.journal.note(tx, "auth.login", userid, visitor)
     return info, token

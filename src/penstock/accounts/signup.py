@@ -25,4 +25,5 @@ async def create(
             token = await sessions.open_session(tx, userid, visitor, accounts.settings.session_ttl)
         info = await users.info(tx, accounts.hooks, userid, new_account=True)
         await events.emit(tx, accounts.hooks, "create", userid, info)
+        await accounts.journal.note(tx, "auth.register", userid, visitor)
     return info, token

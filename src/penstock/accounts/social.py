@@ -29,12 +29,11 @@ def _problem(error: OAuthError) -> Problem:
     return Invalid(str(error))
 
 
-async def begin(accounts: Accounts, name: str, *, base_url: str, next_: str, links_to: int) -> tuple[str, str]:
+async def begin(accounts: Accounts, name: str, *, callback: str, next_: str, links_to: int) -> tuple[str, str]:
     """The address at the provider, and the value of the short-lived cookie that proves the way back.
 
     `links_to` is the account that wants the identity linked, 0 for a sign-in.
     """
-    callback = f"{base_url}/user/oauth/callback/{name}"
     try:
         url, pending = await accounts.oauth.begin(name, redirect_uri=callback, next=next_)
     except OAuthError as error:
@@ -64,6 +63,12 @@ async def finish(
         return Arrived(pending.next, None)
     _, token = await sign_in(accounts, identity, visitor)
     return Arrived(pending.next, token)
+
+
+async def arrived(accounts: Accounts, name: str, *, query: dict[str, str], cookie: str) -> Identity:
+    """Who came back from the provider; for a way in of another door, with its own cookie."""
+    identity, _ = await _identify(accounts, name, query, cookie)
+    return identity
 
 
 async def _identify(accounts: Accounts, name: str, query: dict[str, str], cookie: str) -> tuple[Identity, Pending]:

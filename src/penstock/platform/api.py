@@ -3,13 +3,14 @@
 from litestar import Router
 
 from penstock.platform.access import check_table
+from penstock.platform.auth import oauth2
 from penstock.platform.auth import routes as auth
 from penstock.platform.companies import routes as companies
 from penstock.platform.members import routes as members
 from penstock.platform.projects import routes as projects
 
 PREFIX = "/api/v1"
-HANDLERS = [*auth.HANDLERS, *companies.HANDLERS, *members.HANDLERS, *projects.HANDLERS]
+HANDLERS = [*auth.HANDLERS, *oauth2.HANDLERS, *companies.HANDLERS, *members.HANDLERS, *projects.HANDLERS]
 
 
 def router() -> Router:

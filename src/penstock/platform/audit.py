@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlalchemy import bindparam, insert
 
+from penstock.accounts.sessions import Visitor
 from penstock.http.edge import Call
 from penstock.ids import uuid7
 from penstock.storage import Database, Statement, Transaction, now
@@ -33,7 +34,7 @@ _ADD = Statement(insert(audit_entries).values({name: bindparam(name) for name in
 
 async def record(
     tx: Transaction,
-    call: Call,
+    call: Call | Visitor,
     action: str,
     *,
     user_id: str | None,
@@ -43,6 +44,7 @@ async def record(
     details: dict[str, Any] | None = None,
 ) -> None:
     """`action` is `<what>.<verb>`; what is also the resource's word, unless another is given."""
+    by = call if isinstance(call, Visitor) else Visitor(call.origin.client, call.header(b"user-agent"), "", False)
     await tx.run(
         _ADD,
         id=uuid7(),
@@ -52,8 +54,8 @@ async def record(
         resource_type=resource_type or action.partition(".")[0],
         resource_id=resource_id,
         details=msgspec.json.encode(masked(details or {})).decode(),
-        ip_address=call.origin.client,
-        user_agent=call.header(b"user-agent")[:500],
+        ip_address=by.address,
+        user_agent=by.user_agent[:500],
         request_id=call.request_id,
         created_at=now(),
     )

@@ -11,7 +11,7 @@ import jwt
 import msgspec
 from sqlalchemy import bindparam, delete, insert, select, update
 
-from penstock.ids import uuid7
+from penstock.ids import is_uuid, uuid7
 from penstock.problems import NotSignedIn
 from penstock.settings import Settings
 from penstock.storage import Statement, Transaction, now
@@ -120,8 +120,9 @@ class Tokens:
         )
         return self._pair(sid, jti, at, user_id, email)
 
-    async def refresh(self, tx: Transaction, token: str) -> TokenPair | None:
-        """The successors; None when the token was used before: then its session is ended, which must be committed."""
+    async def refresh(self, tx: Transaction, token: str) -> tuple[TokenPair | None, str]:
+        """The successors, and whose they are. None when the token was used before: then its session is ended, which
+        must be committed."""
         claims = self._claims(token, "refresh")
         row = await tx.one(_FAMILY, sid=claims["sid"], now=now())
         if row is None:
@@ -132,11 +133,12 @@ class Tokens:
             until = at + self._settings.refresh_ttl * 1_000_000
             if await tx.run(_ROTATE, sid=sid, used=used, fresh=fresh, now=at, expires_at=until):
                 await tx.run(_PROLONG, hash_=family.session_hash, until=until)
-                return self._pair(sid, fresh, at, family.user_id, family.email)
+                return self._pair(sid, fresh, at, family.user_id, family.email), family.user_id
         elif used == family.previous_jti and at - family.rotated_at < self._settings.refresh_grace * 1_000_000:
-            return self._pair(sid, family.refresh_jti, family.rotated_at, family.user_id, family.email)
+            pair = self._pair(sid, family.refresh_jti, family.rotated_at, family.user_id, family.email)
+            return pair, family.user_id
         await tx.run(_END, session_hash=family.session_hash)
-        return None
+        return None, family.user_id
 
     async def caller(self, reader: Reader, authorization: str) -> Caller | None:
         """Who sent this `Authorization` header; None when there is none."""
@@ -186,10 +188,6 @@ class Tokens:
             raise NotSignedIn("the token is not valid") from error
         if claims["type"] != kind or not isinstance(claims["sid"], str) or not isinstance(claims["jti"], str):
             raise NotSignedIn(f"expected a token of type {kind}")
-        if not _is_uuid(claims["sid"]):
+        if not is_uuid(claims["sid"]):
             raise NotSignedIn("the token is not valid")
         return claims
-
-
-def _is_uuid(text: str) -> bool:
-    return len(text) == 36 and text.count("-") == 4

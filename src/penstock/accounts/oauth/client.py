@@ -63,7 +63,7 @@ class OAuthClient:
             nonce=secrets.token_urlsafe(32) if provider.speaks_oidc else "",
             next=safe_next(next),
             expires=int(self._clock()) + LIFETIME,
-            redirect_uri=provider.config.redirect_url or redirect_uri,
+            redirect_uri=_callback(provider.config.redirect_url, redirect_uri),
         )
         challenge = base64.urlsafe_b64encode(hashlib.sha256(pending.verifier.encode()).digest()).rstrip(b"=")
         params = {
@@ -160,6 +160,15 @@ class OAuthClient:
             verified=is_true(info.get("email_verified")),
             name=claims.name or info.get("name"),
         )
+
+
+def _callback(configured: str, derived: str) -> str:
+    """The configured address, unless it is that of our other door: documents 1 and 2 each have a callback."""
+    doors = ("/user/oauth/callback/", "/api/v1/auth/oauth2/")
+    for here, there in (doors, doors[::-1]):
+        if here in derived and there in configured:
+            return derived
+    return configured or derived
 
 
 def _person(provider: Provider, claims: Claims) -> Identity:

@@ -117,9 +117,7 @@ async def refresh(request: Req) -> Answer:
 
 @post("/auth/session", guards=[guard, same_site], tags=_TAGS, summary="Exchange the session cookie for tokens")
 async def session(request: Req) -> Answer:
-    parts, call = parts_of(request), call_of(request)
-    async with parts.database.transaction() as tx:
-        return json(await flows.tokens_for_cookie(parts, tx, call, call.cookie(COOKIE), "auth.session"))
+    return json(await flows.tokens_for(parts_of(request), call_of(request).cookie(COOKIE)))
 
 
 @post("/auth/logout", guards=[guard], tags=_TAGS, summary="End the session")
