@@ -11,7 +11,8 @@ import tomllib
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from urllib.parse import urlsplit
 
 import msgspec
@@ -57,9 +58,11 @@ class Duration(int):
     @classmethod
     def parse(cls, text: str) -> "Duration":
         match = re.fullmatch(r"(\d{1,10})\s*([smhd]?)", text.strip())
-        if not match:
-            raise ValueError("expected a duration such as 45s, 15m, 24h or 7d")
-        return cls(int(match[1]) * cls._UNITS[match[2]])
+        seconds = int(match[1]) * cls._UNITS[match[2]] if match else -1
+        # Times are 64-bit microseconds: what is added to them must stay far below.
+        if not 0 <= seconds <= 100 * 365 * 86400:
+            raise ValueError("not a duration")
+        return cls(seconds)
 
     def __str__(self) -> str:
         for unit, seconds in (("d", 86400), ("h", 3600), ("m", 60)):
@@ -281,21 +284,32 @@ def _check_together(settings: Settings) -> None:
         if getattr(settings, name) < 1:
             raise SettingsError(f"{name}: expected a duration of at least 1s")
     for name, url in (("public_url", settings.public_url), ("reset_url", settings.reset_url)):
-        if url and (urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc):
+        if url and not _origin_of(url):
             raise SettingsError(f"{name}: expected a full address such as https://penstock.example, got {url!r}")
     for origin in settings.cors_origins:
-        parts = urlsplit(origin)
-        if parts.scheme not in {"http", "https"} or origin != f"{parts.scheme}://{parts.netloc}":
+        # Browsers write origins in lower case, and are compared with as they write.
+        if "*" in origin or origin != _origin_of(origin).lower():
             raise SettingsError(
                 f"cors_origins: expected exact origins such as https://app.example (no path, no *), got {origin!r}"
             )
-    if settings.smtp_server and not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s/]+):\d{1,5}", settings.smtp_server):
+    server = re.fullmatch(r"(?:\[[0-9a-fA-F:.]+\]|[^:\s/]+):(\d{1,5})", settings.smtp_server)
+    if settings.smtp_server and not (server and 0 < int(server[1]) < 65536):
         raise SettingsError(f"smtp_server: expected host:port, got {settings.smtp_server!r}")
     for name in settings.oauth_providers:
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,62}", name):
             raise SettingsError(
                 f"oauth_providers.{name}: expected a name of lower-case letters, digits, _ and -, as it stands in URLs"
             )
+
+
+def _origin_of(url: str) -> str:
+    """Scheme and host of a web address; blank when it is none."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.netloc}" if usable else ""
 
 
 class Loaded(Struct, frozen=True):
@@ -321,14 +335,15 @@ def load(
             values[name], sources[name] = value, str(path)
     elif file is not None or f"{PREFIX}CONFIG" in environ:
         raise SettingsError(f"the settings file {path} does not exist")
-    for variable, text in environ.items():
+    # In order, so that a whole table is read before single members of it.
+    for variable, text in sorted(environ.items()):
         if variable.startswith(PREFIX) and variable != f"{PREFIX}CONFIG":
             name = _set_from_environment(values, variable, text)
             sources[name] = "environment"
     for name, value in (overrides or {}).items():
         if value is not None:
             values[name], sources[name] = value, "command line"
-    typed = {name: _convert(name, value, sources[name]) for name, value in values.items()}
+    typed = {name: _fit(name, value, _TYPES[name].type, sources[name]) for name, value in values.items()}
     return Loaded(Settings(**typed), {name: sources.get(name, "default") for name in Settings.__struct_fields__})
 
 
@@ -337,6 +352,8 @@ def _read_file(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: expected TOML: {error}") from error
+    except OSError as error:
+        raise SettingsError(f"the settings file {path} cannot be read: {error.strerror}") from error
 
 
 _TYPES = {f.name: f for f in msgspec.structs.fields(Settings)}
@@ -367,7 +384,7 @@ _LISTS = {"scopes", "domains"}
 
 
 def _parse_text(name: str, text: str) -> Any:
-    """A list is comma-separated or JSON, a table is JSON; all else stays text for `_convert`."""
+    """A list is comma-separated or JSON, a table is JSON; all else stays text for `_fit`."""
     kind = _TYPES[name].type if name in _TYPES else None
     origin = get_origin(get_args(kind)[0]) if get_origin(kind) is Annotated else None
     base = get_args(kind)[0] if get_origin(kind) is Annotated else None
@@ -381,12 +398,79 @@ def _parse_text(name: str, text: str) -> Any:
     return text
 
 
-def _convert(name: str, value: Any, source: str) -> Any:
+def _fit(path: str, value: Any, kind: Any, source: str) -> Any:
+    """The value as its type; tables member by member, so that an error names the very member."""
+    base = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if get_origin(base) is dict and isinstance(value, dict):
+        key_kind, member_kind = get_args(base)
+        if key_kind is not str:
+            _refuse_unknown(path, value, get_args(key_kind), source)
+        return {key: _fit(f"{path}.{key}", member, member_kind, source) for key, member in value.items()}
+    if get_origin(base) is list and isinstance(value, list):
+        (member_kind,) = get_args(base)
+        return [_fit(f"{path}[{index}]", member, member_kind, source) for index, member in enumerate(value)]
+    if isinstance(base, type) and issubclass(base, Struct) and isinstance(value, dict):
+        return _fit_members(path, value, base, source)
     try:
-        return msgspec.convert(value, _TYPES[name].type, strict=False, dec_hook=_decode)
-    except (msgspec.ValidationError, ValueError) as error:
-        reason = str(error).replace(" - at `$", " (at ").replace("`", ")") if " - at `$" in str(error) else str(error)
-        raise SettingsError(f"{name}: {reason[:1].lower()}{reason[1:]} (from {source})") from error
+        return msgspec.convert(value, kind, strict=False, dec_hook=_decode)
+    except (msgspec.ValidationError, ValueError):
+        # Not `from`: the cause would show the value, which may be secret.
+        raise SettingsError(
+            f"{path}: expected {_expected(kind)}, got {_got(value, base)} ({_where(path, source)})"
+        ) from None
+
+
+def _fit_members(path: str, table: dict[str, Any], kind: type[Struct], source: str) -> Struct:
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    _refuse_unknown(path, table, tuple(fields), source)
+    for name, field in fields.items():
+        if field.required and name not in table:
+            raise SettingsError(f"{path}.{name}: missing, and it has no default ({_where(path, source)})")
+    return kind(**{name: _fit(f"{path}.{name}", value, fields[name].type, source) for name, value in table.items()})
+
+
+def _refuse_unknown(path: str, table: dict[str, Any], known: tuple[str, ...], source: str) -> None:
+    for name in table:
+        if name not in known:
+            raise SettingsError(
+                f"{path}.{name}: no such member ({_where(path, source)}); expected one of {', '.join(known)}"
+            )
+
+
+def _expected(kind: Any) -> str:
+    base, *metas = get_args(kind) if get_origin(kind) is Annotated else (kind,)
+    bounds = next((meta for meta in metas if isinstance(meta, Meta)), Meta())
+    if get_origin(base) is Literal:
+        return "one of " + ", ".join(map(str, get_args(base)))
+    if base is int:
+        return f"an integer between {bounds.ge} and {bounds.le}" if bounds.le else f"an integer of {bounds.ge} or more"
+    if get_origin(base) in {UnionType, Union}:
+        return _expected(get_args(base)[0])
+    if get_origin(base) is list:
+        return "a list"
+    return _WORDS.get(base, "a table")
+
+
+_WORDS = {
+    bool: "true or false",
+    str: "text",
+    Secret: "text",
+    Path: "the path of a file",
+    Duration: "a duration such as 45s, 15m, 24h or 7d (100 years at most)",
+    TrustedProxies: "networks such as 10.0.0.0/8 or ::1",
+}
+
+
+def _got(value: Any, base: Any) -> str:
+    """What stood there, unless it is a secret or might hold one."""
+    if base is Secret or _expected(base) == "a table" or isinstance(value, dict):
+        return {dict: "a table", list: "a list", str: "text"}.get(type(value), type(value).__name__)
+    return repr(value)[:100]
+
+
+def _where(path: str, source: str) -> str:
+    name = re.split(r"[.\[]", path)[0]
+    return f"{source} {PREFIX}{name.upper()}" if source == "environment" else source
 
 
 def _decode(kind: type, value: Any) -> Any:
@@ -398,7 +482,7 @@ def _decode(kind: type, value: Any) -> Any:
         return TrustedProxies.parse(value)
     if kind is Path and isinstance(value, str):
         return Path(value)
-    raise ValueError(f"expected {kind.__name__.lower()}, got {type(value).__name__}")
+    raise ValueError("not of this type")
 
 
 __all__ = [

@@ -70,8 +70,7 @@ async def _hold(tx: Transaction, account: users.Account) -> users.Account:
 
     Without this, who is being put out of an account could come in, or rename it, between our look and our commit.
     """
-    await users.note_sign_in(tx, account.userid)  # a write to the row, so PostgreSQL makes all others wait
-    current = await users.by_id(tx, account.userid)
+    current = await users.locked(tx, account.userid)
     if current is None or current.email != account.email:
         raise Raced
     return current

@@ -44,12 +44,10 @@ _GOES = ResponseSpec(None, description="The browser goes on, to the address in `
     | problems((400, "Unknown method or rejected token."), NOT_SIGNED_IN, FOREIGN, (409, "Linked to another account.")),
 )
 async def add(request: Call) -> Answer:
-    await session_of(request)
+    session = await session_of(request)
     fields = await read_form(request)
     accounts = accounts_of(request)
     identity = await social.identify(accounts, fields.text("method"), fields.text("token"))
-    # Asked again: while the provider took its time, the session can have ended, and with it the right to do this.
-    session = await session_of(request)
     return json(await changes.add_provider(accounts, session, identity, update_email=fields.flag("update_email")))
 
 

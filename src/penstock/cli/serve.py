@@ -138,8 +138,15 @@ class _Watched:
         try:
             await self._app(scope, receive, _without_traceback(send))
         except Exception as error:
-            self.failure = error
+            self.failure = _alone(error)
             raise
+
+
+def _alone(error: Exception) -> Exception:
+    """An error out of the group that a task group wraps around it."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def _without_traceback(send: Send) -> Send:

@@ -8,6 +8,8 @@ from litestar.openapi.spec import Example, OpenAPIMediaType, Operation, Paramete
 from litestar.openapi.spec.enums import OpenAPIType
 from msgspec import Struct
 
+from penstock.problems import Problem
+
 Fields = dict[str, tuple[Any, str]]
 
 
@@ -21,10 +23,30 @@ class ProblemDetails(Struct):
     instance: str
 
 
+_BY_STATUS = {kind.status: kind for kind in Problem.__subclasses__()}
+_SOME_ID = "0192d3a4-5b6c-7d8e-9f00-112233445566"
+
+
+def problem_example(status: int, detail: str) -> dict[str, Any]:
+    """The problem as a client would get it."""
+    kind = _BY_STATUS[status]
+    return {
+        "type": f"urn:penstock:problem:{kind.slug}",
+        "title": kind.title,
+        "status": status,
+        "detail": detail,
+        "instance": f"urn:uuid:{_SOME_ID}",
+    }
+
+
 def problems(*statuses: tuple[int, str]) -> dict[int, ResponseSpec]:
     return {
         status: ResponseSpec(
-            ProblemDetails, description=description, media_type="application/problem+json", generate_examples=False
+            ProblemDetails,
+            description=description,
+            media_type="application/problem+json",
+            generate_examples=False,
+            examples=[Example(value=problem_example(status, description))],
         )
         for status, description in statuses
     }

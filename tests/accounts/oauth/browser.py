@@ -10,13 +10,19 @@ MOST_STEPS = 12
 
 async def sign_in(url: str, login: str) -> dict[str, str]:
     """Sign in as `login`, say yes to everything, and return what the callback was called with."""
+    return dict(parse_qsl(urlsplit(await come_back(url, login)).query))
+
+
+async def come_back(url: str, login: str) -> str:
+    """Sign in as `login`, say yes to everything, and return the address that the provider sends the browser to."""
+    provider = urlsplit(url).netloc
     async with httpx.AsyncClient(trust_env=False) as browser:
         response = await browser.get(url)
         for _ in range(MOST_STEPS):
             if response.is_redirect:
                 target = str(response.url.join(response.headers["location"]))
-                if urlsplit(target).hostname == "penstock.example":
-                    return dict(parse_qsl(urlsplit(target).query))
+                if urlsplit(target).netloc != provider:
+                    return target
                 response = await browser.get(target)
                 continue
             form = re.search(r'action="([^"]+)" method="post"', response.text)

@@ -1,13 +1,12 @@
-"""Providers that we did not write, a browser to sign in at them with, and one that forges whatever a test wants."""
+"""Clients of one provider: of one that we did not write, or of one that forges whatever a test wants."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
 from penstock.accounts.oauth import OAuthClient
 from penstock.settings import OAuthProvider
-from tests.node_peers import running
 
 from .forge import Clock, ForgedIssuer
 from .stand_in import Answers, Serve, Service
@@ -16,12 +15,6 @@ from .stand_in import Answers, Serve, Service
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture(scope="session")
-def peers() -> Iterator[dict[str, Any]]:
-    with running("oidc.mjs") as ready:
-        yield ready
 
 
 @pytest.fixture
