@@ -92,10 +92,12 @@ workflows = Table(
     Column("deployed_version", Integer),
     Column("created_by", Id, nullable=False),
     Column("updated_by", Id, nullable=False),
+    # Name, slug and description with case folded by us: SQLite knows the case of ASCII only.
+    Column("search", Text, nullable=False),
     *_times(),
     UniqueConstraint("project_id", "slug"),
-    Index(None, "project_id", "created_at"),
-    Index(None, "created_at"),
+    # With the id, so that a list is sorted and cut from the index alone.
+    Index(None, "project_id", "created_at", "id"),
 )
 
 workflow_versions = Table(
@@ -104,6 +106,7 @@ workflow_versions = Table(
     Column("workflow_id", Id, ForeignKey("workflows.id", ondelete="CASCADE"), primary_key=True),
     Column("version", Integer, primary_key=True, autoincrement=False),
     Column("config_yaml", Text, nullable=False),
+    Column("findings", Text, nullable=False),  # what is wrong with it, as JSON: a version never changes, nor does this
     Column("created_by", Id, nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )
@@ -119,6 +122,7 @@ workflow_links = Table(
     Column("created_by", Id, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     UniqueConstraint("source_workflow_id", "target_workflow_id", "link_type", name="uq_workflow_links_same"),
+    Index(None, "source_workflow_id", "created_at", "id"),
     Index(None, "target_workflow_id"),
 )
 
@@ -133,6 +137,7 @@ iam_providers = Table(
     Column("enabled", Boolean, nullable=False),
     *_times(),
     UniqueConstraint("company_id", "name"),
+    Index(None, "company_id", "created_at"),
 )
 
 iam_mappings = Table(
@@ -146,6 +151,7 @@ iam_mappings = Table(
     Column("role", SmallInteger, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     UniqueConstraint("provider_id", "external_identifier", "resource_id", name="uq_iam_mappings_same"),
+    Index(None, "provider_id", "created_at"),
 )
 
 iam_identities = Table(
@@ -153,6 +159,8 @@ iam_identities = Table(
     metadata,
     Column("provider_id", Id, ForeignKey("iam_providers.id", ondelete="CASCADE"), primary_key=True),
     Column("subject", Text, primary_key=True),
+    # Who vouched for the subject (an issuer, an entity id, a directory): another one's people are other people.
+    Column("authority", Text, nullable=False),
     Column("user_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Index(None, "user_id"),
@@ -208,9 +216,12 @@ secrets = Table(
     metadata,
     Column("project_id", Id, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True),
     Column("name", Text, primary_key=True),
+    Column("key_id", Text, nullable=False),  # which key opens the value, so that keys can be rotated
     Column("value", LargeBinary, nullable=False),  # encrypted
     Column("updated_by", Id, nullable=False),
     *_times(),
+    Index(None, "project_id", "created_at", "name"),
+    Index(None, "key_id"),
 )
 
 executions = Table(
@@ -230,8 +241,9 @@ executions = Table(
     Column("completed_at", BigInteger),
     Column("created_at", BigInteger, nullable=False),
     Column("metadata", Text, nullable=False),
-    Index(None, "workflow_id", "created_at"),
-    Index(None, "workflow_id", "status"),
+    # The list, newest first; what the charts ask for is in the index itself (a row may drag 256 KiB of data along).
+    Index("ix_executions_listed", "workflow_id", "created_at", "id", "status", "started_at", "completed_at"),
+    Index("ix_executions_listed_by_status", "workflow_id", "status", "created_at", "id"),
     Index(
         "ix_executions_unended",
         "status",
@@ -279,6 +291,9 @@ events = Table(
     Column("data", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Index(None, "workflow_id", "id"),
+    Index(None, "workflow_id", "type", "id"),
+    Index(None, "workflow_id", "created_at"),
+    Index(None, "execution_id", "id"),
     sqlite_autoincrement=True,
 )
 
@@ -294,9 +309,38 @@ log_entries = Table(
     Column("fields", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Index(None, "workflow_id", "id"),
-    Index(None, "workflow_id", "level", "id"),
+    Index(None, "workflow_id", "created_at"),
     Index(None, "execution_id", "id"),
+    # Warnings and worse are few among many, and what people look for.
+    Index(
+        "ix_log_entries_alarming",
+        "workflow_id",
+        "id",
+        "level",
+        sqlite_where=text("level >= 2"),
+        postgresql_where=text("level >= 2"),
+    ),
     sqlite_autoincrement=True,
+)
+
+# How many there are, kept by whoever writes them, in the same transaction: counting a million rows takes longer than
+# a dashboard may.
+workflow_counts = Table(
+    "workflow_counts",
+    metadata,
+    Column("workflow_id", Id, ForeignKey("workflows.id", ondelete="CASCADE"), primary_key=True),
+    Column("what", Text, primary_key=True),  # a status of executions, a level of logs, or `events`
+    Column("n", BigInteger, nullable=False),
+)
+
+# Executions by the hour in which they were created, and by what has become of them.
+workflow_hours = Table(
+    "workflow_hours",
+    metadata,
+    Column("workflow_id", Id, ForeignKey("workflows.id", ondelete="CASCADE"), primary_key=True),
+    Column("hour", BigInteger, primary_key=True, autoincrement=False),
+    Column("status", Text, primary_key=True),
+    Column("n", BigInteger, nullable=False),
 )
 
 audit_entries = Table(
@@ -304,6 +348,7 @@ audit_entries = Table(
     metadata,
     _id(),
     Column("company_id", Id),  # the top-level company whose log it stands in; no key: it outlives the company
+    Column("organization_id", Id),  # the organization below it, when what happened was in one
     Column("user_id", Id),
     Column("action", Text, nullable=False),
     Column("resource_type", Text, nullable=False),
@@ -313,7 +358,24 @@ audit_entries = Table(
     Column("user_agent", Text, nullable=False),
     Column("request_id", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    Index(None, "company_id", "created_at"),
-    Index(None, "user_id", "created_at"),
+    # One for each filter, each in the order of the list: a page is read, never sorted.
+    *(
+        Index(f"ix_audit_entries_company_id{name}", "company_id", *filters, "created_at", "id")
+        for name, filters in {
+            "": (),
+            "_organization_id": ("organization_id",),
+            "_action": ("action",),
+            "_resource_type": ("resource_type",),
+            "_resource_id": ("resource_id",),
+            "_user_id": ("user_id",),
+        }.items()
+    ),
     Index(None, "created_at"),
+)
+
+# Holds a row only inside the transaction in which retention deletes: SQLite's triggers look for it.
+audit_retention = Table(
+    "audit_retention",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
 )

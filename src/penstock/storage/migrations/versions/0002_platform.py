@@ -14,6 +14,7 @@ def upgrade() -> None:
         "audit_entries",
         sa.Column("id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("company_id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=True),
+        sa.Column("organization_id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=True),
         sa.Column("user_id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=True),
         sa.Column("action", sa.Text(), nullable=False),
         sa.Column("resource_type", sa.Text(), nullable=False),
@@ -25,12 +26,42 @@ def upgrade() -> None:
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_entries")),
     )
+    op.create_index("ix_audit_entries_company_id", "audit_entries", ["company_id", "created_at", "id"], unique=False)
     op.create_index(
-        op.f("ix_audit_entries_company_id_created_at"), "audit_entries", ["company_id", "created_at"], unique=False
+        "ix_audit_entries_company_id_action",
+        "audit_entries",
+        ["company_id", "action", "created_at", "id"],
+        unique=False,
+    )
+    op.create_index(
+        "ix_audit_entries_company_id_organization_id",
+        "audit_entries",
+        ["company_id", "organization_id", "created_at", "id"],
+        unique=False,
+    )
+    op.create_index(
+        "ix_audit_entries_company_id_resource_id",
+        "audit_entries",
+        ["company_id", "resource_id", "created_at", "id"],
+        unique=False,
+    )
+    op.create_index(
+        "ix_audit_entries_company_id_resource_type",
+        "audit_entries",
+        ["company_id", "resource_type", "created_at", "id"],
+        unique=False,
+    )
+    op.create_index(
+        "ix_audit_entries_company_id_user_id",
+        "audit_entries",
+        ["company_id", "user_id", "created_at", "id"],
+        unique=False,
     )
     op.create_index(op.f("ix_audit_entries_created_at"), "audit_entries", ["created_at"], unique=False)
-    op.create_index(
-        op.f("ix_audit_entries_user_id_created_at"), "audit_entries", ["user_id", "created_at"], unique=False
+    op.create_table(
+        "audit_retention",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_retention")),
     )
     op.create_table(
         "companies",
@@ -85,6 +116,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_iam_providers")),
         sa.UniqueConstraint("company_id", "name", name=op.f("uq_iam_providers_company_id_name")),
     )
+    op.create_index(
+        op.f("ix_iam_providers_company_id_created_at"), "iam_providers", ["company_id", "created_at"], unique=False
+    )
     op.create_table(
         "projects",
         sa.Column("id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
@@ -121,6 +155,7 @@ def upgrade() -> None:
         "iam_identities",
         sa.Column("provider_id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("subject", sa.Text(), nullable=False),
+        sa.Column("authority", sa.Text(), nullable=False),
         sa.Column("user_id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(
@@ -147,10 +182,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_iam_mappings")),
         sa.UniqueConstraint("provider_id", "external_identifier", "resource_id", name="uq_iam_mappings_same"),
     )
+    op.create_index(
+        op.f("ix_iam_mappings_provider_id_created_at"), "iam_mappings", ["provider_id", "created_at"], unique=False
+    )
     op.create_table(
         "secrets",
         sa.Column("project_id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("key_id", sa.Text(), nullable=False),
         sa.Column("value", sa.LargeBinary(), nullable=False),
         sa.Column("updated_by", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
@@ -159,6 +198,10 @@ def upgrade() -> None:
             ["project_id"], ["projects.id"], name=op.f("fk_secrets_project_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("project_id", "name", name=op.f("pk_secrets")),
+    )
+    op.create_index(op.f("ix_secrets_key_id"), "secrets", ["key_id"], unique=False)
+    op.create_index(
+        op.f("ix_secrets_project_id_created_at_name"), "secrets", ["project_id", "created_at", "name"], unique=False
     )
     op.create_table(
         "workflows",
@@ -173,6 +216,7 @@ def upgrade() -> None:
         sa.Column("deployed_version", sa.Integer(), nullable=True),
         sa.Column("created_by", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("updated_by", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("search", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(
@@ -181,8 +225,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_workflows")),
         sa.UniqueConstraint("project_id", "slug", name=op.f("uq_workflows_project_id_slug")),
     )
-    op.create_index(op.f("ix_workflows_created_at"), "workflows", ["created_at"], unique=False)
-    op.create_index(op.f("ix_workflows_project_id_created_at"), "workflows", ["project_id", "created_at"], unique=False)
+    op.create_index(
+        op.f("ix_workflows_project_id_created_at_id"), "workflows", ["project_id", "created_at", "id"], unique=False
+    )
     op.create_table(
         "events",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
@@ -198,7 +243,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_events")),
         sqlite_autoincrement=True,
     )
+    op.create_index(op.f("ix_events_execution_id_id"), "events", ["execution_id", "id"], unique=False)
+    op.create_index(op.f("ix_events_workflow_id_created_at"), "events", ["workflow_id", "created_at"], unique=False)
     op.create_index(op.f("ix_events_workflow_id_id"), "events", ["workflow_id", "id"], unique=False)
+    op.create_index(op.f("ix_events_workflow_id_type_id"), "events", ["workflow_id", "type", "id"], unique=False)
     op.create_table(
         "executions",
         sa.Column("id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
@@ -230,6 +278,15 @@ def upgrade() -> None:
         postgresql_where=sa.text("idempotency_key IS NOT NULL"),
     )
     op.create_index(
+        "ix_executions_listed",
+        "executions",
+        ["workflow_id", "created_at", "id", "status", "started_at", "completed_at"],
+        unique=False,
+    )
+    op.create_index(
+        "ix_executions_listed_by_status", "executions", ["workflow_id", "status", "created_at", "id"], unique=False
+    )
+    op.create_index(
         "ix_executions_unended",
         "executions",
         ["status"],
@@ -237,10 +294,6 @@ def upgrade() -> None:
         sqlite_where=sa.text("completed_at IS NULL"),
         postgresql_where=sa.text("completed_at IS NULL"),
     )
-    op.create_index(
-        op.f("ix_executions_workflow_id_created_at"), "executions", ["workflow_id", "created_at"], unique=False
-    )
-    op.create_index(op.f("ix_executions_workflow_id_status"), "executions", ["workflow_id", "status"], unique=False)
     op.create_table(
         "grants",
         sa.Column("id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
@@ -314,10 +367,39 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_log_entries")),
         sqlite_autoincrement=True,
     )
-    op.create_index(op.f("ix_log_entries_execution_id_id"), "log_entries", ["execution_id", "id"], unique=False)
-    op.create_index(op.f("ix_log_entries_workflow_id_id"), "log_entries", ["workflow_id", "id"], unique=False)
     op.create_index(
-        op.f("ix_log_entries_workflow_id_level_id"), "log_entries", ["workflow_id", "level", "id"], unique=False
+        "ix_log_entries_alarming",
+        "log_entries",
+        ["workflow_id", "id", "level"],
+        unique=False,
+        sqlite_where=sa.text("level >= 2"),
+        postgresql_where=sa.text("level >= 2"),
+    )
+    op.create_index(op.f("ix_log_entries_execution_id_id"), "log_entries", ["execution_id", "id"], unique=False)
+    op.create_index(
+        op.f("ix_log_entries_workflow_id_created_at"), "log_entries", ["workflow_id", "created_at"], unique=False
+    )
+    op.create_index(op.f("ix_log_entries_workflow_id_id"), "log_entries", ["workflow_id", "id"], unique=False)
+    op.create_table(
+        "workflow_counts",
+        sa.Column("workflow_id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("what", sa.Text(), nullable=False),
+        sa.Column("n", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["workflow_id"], ["workflows.id"], name=op.f("fk_workflow_counts_workflow_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("workflow_id", "what", name=op.f("pk_workflow_counts")),
+    )
+    op.create_table(
+        "workflow_hours",
+        sa.Column("workflow_id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("hour", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("n", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["workflow_id"], ["workflows.id"], name=op.f("fk_workflow_hours_workflow_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("workflow_id", "hour", "status", name=op.f("pk_workflow_hours")),
     )
     op.create_table(
         "workflow_links",
@@ -344,6 +426,12 @@ def upgrade() -> None:
         sa.UniqueConstraint("source_workflow_id", "target_workflow_id", "link_type", name="uq_workflow_links_same"),
     )
     op.create_index(
+        op.f("ix_workflow_links_source_workflow_id_created_at_id"),
+        "workflow_links",
+        ["source_workflow_id", "created_at", "id"],
+        unique=False,
+    )
+    op.create_index(
         op.f("ix_workflow_links_target_workflow_id"), "workflow_links", ["target_workflow_id"], unique=False
     )
     op.create_table(
@@ -351,6 +439,7 @@ def upgrade() -> None:
         sa.Column("workflow_id", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("version", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("config_yaml", sa.Text(), nullable=False),
+        sa.Column("findings", sa.Text(), nullable=False),
         sa.Column("created_by", sa.Text().with_variant(sa.Uuid(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(
