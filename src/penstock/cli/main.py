@@ -23,7 +23,9 @@ app = App(
     error_formatter=_sentence,
 )
 saml = App(name="saml", help="Companies that sign in at their own SAML identity provider: add, list, remove.")
+users = App(name="users", help="Who has an account, and who may use it: list, deactivate, activate.")
 app.command(saml)
+app.command(users)
 
 
 def _command(group: App, path: str, summary: str, *examples: str) -> None:
@@ -77,6 +79,14 @@ _command(
     "Remove an identity provider; its people sign in with passwords again.",
     "penstock saml remove https://idp.example.com/metadata",
 )
+_command(users, "penstock.cli.users:list_", "Show the accounts.", "penstock users list")
+_command(
+    users,
+    "penstock.cli.users:deactivate",
+    "Let nobody in with this account; its sessions and tokens end at once.",
+    "penstock users deactivate eve@example.com",
+)
+_command(users, "penstock.cli.users:activate", "Let its holder in again.", "penstock users activate eve@example.com")
 
 
 def main() -> Any:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from litestar import Request, get, post, put
+from litestar.openapi.datastructures import ResponseSpec
 from msgspec import UNSET, Struct, UnsetType
 from sqlalchemy import bindparam, select, update
 
@@ -10,6 +11,7 @@ from penstock.accounts.guard import same_site
 from penstock.accounts.sessions import COOKIE
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import read_json
+from penstock.http.openapi import answer, json_body, problems
 from penstock.http.times import rfc3339
 from penstock.platform import audit
 from penstock.platform.access import access_of, guard
@@ -55,6 +57,26 @@ class User(Struct):
     last_login_at: str | None
 
 
+_NOT_SIGNED_IN = (401, "Not signed in.")
+_TOO_MANY = (429, "Too many from this address; `Retry-After` says when to come back.")
+_LOGIN = {"email": "ada@example.com", "password": "correct horse battery"}
+_ME = {
+    200: answer(
+        User,
+        "The account.",
+        {
+            "id": "0192d3a4-5b6c-7d8e-9f00-112233445566",
+            "userid": 1,
+            "email": "ada@example.com",
+            "display_name": "Ada",
+            "avatar_url": "",
+            "active": True,
+            "created_at": "2026-01-01T00:00:00.000000Z",
+            "updated_at": "2026-01-01T00:00:00.000000Z",
+            "last_login_at": "2026-01-01T00:00:00.000000Z",
+        },
+    )
+}
 _COLUMNS = (
     accounts.c.id,
     accounts.c.userid,
@@ -90,7 +112,15 @@ def _user(row: Row) -> User:
     )
 
 
-@post("/auth/register", guards=[guard], tags=_TAGS, summary="Create an account and sign in")
+@post(
+    "/auth/register",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Create an account and sign in",
+    operation_class=json_body(Registration, _LOGIN | {"display_name": "Ada"}),
+    responses=flows.TOKENS_CREATED
+    | problems((400, "Not an email, or a password too short or too long."), (409, "duplicate user"), _TOO_MANY),
+)
 async def register(request: Req) -> Answer:
     body = await read_json(request, Registration)
     pair = await flows.register(
@@ -103,24 +133,59 @@ async def register(request: Req) -> Answer:
     return json(pair, status=201)
 
 
-@post("/auth/login", guards=[guard], tags=_TAGS, summary="Sign in")
+@post(
+    "/auth/login",
+    status_code=200,
+    guards=[guard],
+    tags=_TAGS,
+    summary="Sign in",
+    operation_class=json_body(Credentials, _LOGIN),
+    responses=flows.TOKENS
+    | problems(
+        (401, "Wrong email or wrong password; nobody learns which."),
+        (407, "`sso required`: this email signs in at its company's provider."),
+        _TOO_MANY,
+    ),
+)
 async def login(request: Req) -> Answer:
     body = await read_json(request, Credentials)
     return json(await flows.login(parts_of(request), call_of(request), email=body.email, password=body.password))
 
 
-@post("/auth/refresh", guards=[guard], tags=_TAGS, summary="Exchange a refresh token for new tokens")
+@post(
+    "/auth/refresh",
+    status_code=200,
+    guards=[guard],
+    tags=_TAGS,
+    summary="Exchange a refresh token for new tokens",
+    operation_class=json_body(Refresh, {"refresh_token": "eyJhbGciOi…"}),
+    responses=flows.TOKENS | problems((401, "Unknown, expired, or used before: then the session has ended.")),
+)
 async def refresh(request: Req) -> Answer:
     body = await read_json(request, Refresh)
     return json(await flows.refresh(parts_of(request), call_of(request), body.refresh_token))
 
 
-@post("/auth/session", guards=[guard, same_site], tags=_TAGS, summary="Exchange the session cookie for tokens")
+@post(
+    "/auth/session",
+    status_code=200,
+    guards=[guard, same_site],
+    tags=_TAGS,
+    summary="Exchange the session cookie for tokens",
+    responses=flows.TOKENS | problems(_NOT_SIGNED_IN, (403, "The request comes from a foreign origin.")),
+)
 async def session(request: Req) -> Answer:
     return json(await flows.tokens_for(parts_of(request), call_of(request).cookie(COOKIE)))
 
 
-@post("/auth/logout", guards=[guard], tags=_TAGS, summary="End the session")
+@post(
+    "/auth/logout",
+    status_code=200,
+    guards=[guard],
+    tags=_TAGS,
+    summary="End the session",
+    responses={204: ResponseSpec(None, description="It has ended, for access tokens too.")} | problems(_NOT_SIGNED_IN),
+)
 async def logout(request: Req) -> Answer:
     parts, access = parts_of(request), access_of(request)
     async with parts.database.transaction() as tx:
@@ -136,14 +201,21 @@ async def logout(request: Req) -> Answer:
     return Answer(204, b"", "")
 
 
-@get("/auth/me", guards=[guard], tags=_TAGS, summary="Who I am")
+@get("/auth/me", guards=[guard], tags=_TAGS, summary="Who I am", responses=_ME | problems(_NOT_SIGNED_IN))
 async def me(request: Req) -> Answer:
     row = await parts_of(request).database.one(_USER, id=access_of(request).caller.id)
     assert row is not None  # noqa: S101
     return json(_user(row))
 
 
-@put("/auth/me", guards=[guard], tags=_TAGS, summary="Change my profile")
+@put(
+    "/auth/me",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Change my profile",
+    operation_class=json_body(Profile, {"display_name": "Ada Lovelace"}),
+    responses=_ME | problems((400, "An unknown member, or a text too long."), _NOT_SIGNED_IN),
+)
 async def update_me(request: Req) -> Answer:
     body = await read_json(request, Profile)
     caller = access_of(request).caller
