@@ -54,12 +54,18 @@ class Reader(ABC):
 class Transaction(Reader):
     """Everything in it happens, or nothing. Hooks get one too, to join what they record."""
 
+    dialect: str
+
     def __init__(self) -> None:
         self._after_commit: list[Callable[[], None]] = []
 
     @abstractmethod
     async def run(self, statement: Statement, **params: Any) -> int:
         """Run a write; the number of rows that it touched."""
+
+    @abstractmethod
+    async def run_many(self, statement: Statement, rows: Sequence[dict[str, Any]]) -> None:
+        """Run a write once for each of these parameters, in their order; far cheaper than one by one."""
 
     @abstractmethod
     async def run_text(self, text: str, *params: Any) -> None:
@@ -78,6 +84,10 @@ class Database(Reader):
     """One database. `one` and `all` read what is committed; writes need a transaction."""
 
     dialect: str
+
+    async def slow(self, statement: Statement, **params: Any) -> Sequence[Row]:
+        """Every row of a read that may take long (a search, a count): nobody else waits for it meanwhile."""
+        return await self.all(statement, **params)
 
     @abstractmethod
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:

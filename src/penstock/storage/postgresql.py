@@ -1,7 +1,7 @@
 """PostgreSQL through asyncpg: a pool of connections, statements prepared once on each."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -38,8 +38,9 @@ _OUT_OF_REACH = (
 class PostgresqlDatabase(Database):
     dialect = "postgresql"
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: Any, url: str = "") -> None:
         self._pool = pool
+        self._url = url
 
     @classmethod
     async def open(cls, url: str, *, most: int) -> "PostgresqlDatabase":
@@ -55,7 +56,7 @@ class PostgresqlDatabase(Database):
             )
         except (*_OUT_OF_REACH, asyncpg.PostgresError) as error:
             raise Unavailable(f"PostgreSQL does not let us in: {error}") from error
-        return cls(pool)
+        return cls(pool, url)
 
     async def one(self, statement: Statement, **params: Any) -> Row | None:
         text, values = statement.for_postgresql(params)
@@ -107,6 +108,13 @@ class PostgresqlDatabase(Database):
                 await asyncio.sleep(delay)
         return await self._pool.acquire(timeout=_PATIENCE)
 
+    async def listen(self, channel: str, heard: Callable[[str], None]) -> Any:
+        """A connection of its own that hands every NOTIFY of the channel to `heard`; the caller closes it."""
+        async with _translated():
+            connection = await asyncpg.connect(self._url, server_settings=_SERVER_SETTINGS, timeout=_PATIENCE)
+            await connection.add_listener(channel, lambda _, __, ___, payload: heard(str(payload)))
+        return connection
+
     async def ping(self) -> None:
         async with self._connection() as connection, _translated():
             await connection.fetchval("SELECT 1", timeout=5)
@@ -134,6 +142,8 @@ async def _roll_back(connection: Any) -> None:
 
 
 class _PostgresqlTransaction(Transaction):
+    dialect = "postgresql"
+
     def __init__(self, connection: Any) -> None:
         super().__init__()
         self._connection = connection
@@ -155,6 +165,12 @@ class _PostgresqlTransaction(Transaction):
         async with _translated():
             status: str = await self._connection.execute(text, *values)
         return int(status.rpartition(" ")[2])
+
+    async def run_many(self, statement: Statement, rows: Sequence[dict[str, Any]]) -> None:
+        if rows:
+            text = statement.for_postgresql(rows[0])[0]
+            async with _translated():
+                await self._connection.executemany(text, [statement.for_postgresql(row)[1] for row in rows])
 
     async def run_text(self, text: str, *params: Any) -> None:
         async with _translated():

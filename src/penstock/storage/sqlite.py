@@ -24,6 +24,7 @@ from penstock.storage.database import (
     Unavailable,
     to_its_end,
 )
+from penstock.storage.slow import SlowReads
 from penstock.storage.statement import Statement
 
 _BROKEN = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_CORRUPT", "SQLITE_NOTADB")
@@ -60,6 +61,7 @@ class SqliteDatabase(Database):
         self._file = path.stat()
         self._turn = asyncio.Lock()
         self._commits = ThreadPoolExecutor(1, thread_name_prefix="sqlite-commit")
+        self._slow = SlowReads(lambda: connect(path, readonly=True))
 
     async def one(self, statement: Statement, **params: Any) -> Row | None:
         with _translated():
@@ -69,6 +71,11 @@ class SqliteDatabase(Database):
     async def all(self, statement: Statement, **params: Any) -> Sequence[Row]:
         with _translated():
             rows: Sequence[Row] = self._reader.execute(*statement.for_sqlite(params)).fetchall()
+        return rows
+
+    async def slow(self, statement: Statement, **params: Any) -> Sequence[Row]:
+        with _translated():
+            rows: Sequence[Row] = await self._slow.all(*statement.for_sqlite(params))
         return rows
 
     @asynccontextmanager
@@ -114,15 +121,19 @@ class SqliteDatabase(Database):
 
     async def close(self) -> None:
         async with self._turn:
+            self._slow.close()
             self._commits.shutdown()
             self._reader.close()
             self._writer.close()
 
 
 class _SqliteTransaction(Transaction):
+    dialect = "sqlite"
+
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__()
         self._execute: Callable[..., sqlite3.Cursor] = connection.execute
+        self._executemany = connection.executemany
 
     async def one(self, statement: Statement, **params: Any) -> Row | None:
         with _translated():
@@ -139,6 +150,12 @@ class _SqliteTransaction(Transaction):
         with _translated():
             return self._execute(*statement.for_sqlite(params)).rowcount
 
+    async def run_many(self, statement: Statement, rows: Sequence[dict[str, Any]]) -> None:
+        with _translated():
+            if rows:
+                text = statement.for_sqlite(rows[0])[0]
+                self._executemany(text, [statement.for_sqlite(row)[1] for row in rows])
+
     async def run_text(self, text: str, *params: Any) -> None:
         with _translated():
             self._execute(text, params).fetchall()
@@ -154,7 +171,7 @@ def _translated() -> Iterator[None]:
             raise Duplicate(str(error)) from error
         raise StorageError(str(error)) from error
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        if error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT")):
             raise Busy(str(error)) from error
         if error.sqlite_errorname.startswith(_BROKEN):
             raise Unavailable(str(error)) from error
