@@ -19,6 +19,7 @@ from penstock.http.edge import App, Edge, Receive, Scope, Send
 from penstock.platform import api
 from penstock.platform.auth.journal import AuditJournal
 from penstock.platform.parts import Parts
+from penstock.platform.secrets.vault import Vault
 from penstock.platform.tokens import Tokens
 from penstock.settings import Settings
 from penstock.storage import open_database
@@ -88,7 +89,9 @@ def _assemble(
             app.state.database = database
             app.state.accounts = accounts = await Accounts.start(settings, database, hooks)
             accounts.journal = AuditJournal()
-            app.state.platform = Parts(settings, database, accounts, Tokens(settings, accounts.secret))
+            app.state.platform = Parts(
+                settings, database, accounts, Tokens(settings, accounts.secret), Vault(settings, accounts.secret)
+            )
             try:
                 yield
             finally:

@@ -1,21 +1,24 @@
 """Everything that can go wrong for a caller, raised where the rule is, answered as RFC 9457 in one place.
 
 Problem
-├── Invalid         400  malformed or invalid input
-├── NotSignedIn     401  no session, bad credentials, bad token
-├── Denied          403  signed in, but not allowed
-├── NotFound        404  no such thing
-├── NotAllowed      405  no such method here
-├── SsoRequired     407  this email signs in at its company's provider
-├── Conflict        409  duplicate or wrong state
-├── TooLarge        413  body over the limit
-├── WrongType       415  a body in a language that we do not read
-├── RateLimited     429  too often; says when to come back
-├── Internal        500  our fault; the log knows
-├── BadGateway      502  a provider did not answer
-└── Overloaded      503  the database is locked, full or away
+├── Invalid             400  malformed or invalid input
+├── NotSignedIn         401  no session, bad credentials, bad token
+├── Denied              403  signed in, but not allowed
+├── NotFound            404  no such thing
+├── NotAllowed          405  no such method here
+├── SsoRequired         407  this email signs in at its company's provider
+├── Conflict            409  duplicate or wrong state
+├── PreconditionFailed  412  somebody else changed it meanwhile (If-Match)
+├── TooLarge            413  body over the limit
+├── WrongType           415  a body in a language that we do not read
+├── Unprocessable       422  a workflow definition that is not valid
+├── RateLimited         429  too often; says when to come back
+├── Internal            500  our fault; the log knows
+├── BadGateway          502  a provider did not answer
+└── Overloaded          503  the database is locked, full or away
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -36,7 +39,7 @@ class Problem(Exception):
     title: ClassVar[str] = "Something went wrong"
 
     def __init__(
-        self, detail: str, *, errors: list[FieldError] | None = None, headers: dict[str, str] | None = None
+        self, detail: str, *, errors: Sequence[FieldError] | None = None, headers: dict[str, str] | None = None
     ) -> None:
         super().__init__(detail)
         self.detail = detail
@@ -88,12 +91,20 @@ class Conflict(Problem):
     status, slug, title = 409, "conflict", "Conflict"
 
 
+class PreconditionFailed(Problem):
+    status, slug, title = 412, "precondition-failed", "It was changed meanwhile"
+
+
 class TooLarge(Problem):
     status, slug, title = 413, "too-large", "The body is too large"
 
 
 class WrongType(Problem):
     status, slug, title = 415, "unsupported-media-type", "A content type that we do not read"
+
+
+class Unprocessable(Problem):
+    status, slug, title = 422, "unprocessable", "The definition is not valid"
 
 
 class RateLimited(Problem):

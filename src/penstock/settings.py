@@ -112,6 +112,8 @@ class OAuthProvider(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     jwks_url: str = ""
     token_info_url: str = ""
     """Where an access token is shown to have been issued to our client (RFC 7662 for kind `oauth2`)."""
+    discovery_url: str = ""
+    """Where an OpenID Connect issuer describes itself, when not at its usual place."""
     token_auth: Literal["auto", "basic", "post"] = "auto"
     """How our secret is shown to the provider; auto: what its kind or its discovery document says."""
 
@@ -130,6 +132,18 @@ class SamlProvider(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     metadata: Path
     domains: list[str]
+
+
+# Link-local addresses, and where Alibaba, AWS, Azure, Google and Oracle hand credentials to their machines.
+EGRESS_DENY = (
+    "169.254.0.0/16",
+    "fe80::/10",
+    "100.100.100.200/32",
+    "fd00:ec2::254/128",
+    "fd20:ce::254/128",
+    "168.63.129.16/32",
+    "192.0.0.192/32",
+)
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -239,7 +253,30 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         int, Meta(description="register and login a minute from one address. 0 means 10.", ge=0)
     ] = 0
 
+    # --- identity providers of companies
+    iam_types: Annotated[
+        dict[str, str],
+        Meta(description="Implementations of provider types by import path, e.g. custom = 'shop.iam:Directory'."),
+    ] = {}
+
+    # --- what may be called on a user's word
+    egress_deny: Annotated[
+        list[str],
+        Meta(description="Networks that nothing a user configures may reach. Default: link-local, cloud metadata."),
+    ] = msgspec.field(default_factory=lambda: list(EGRESS_DENY))
+    egress_allow: Annotated[
+        list[str], Meta(description="Networks that may be reached although egress_deny has them.")
+    ] = []
+
     # --- workflows
+    secrets_key: Annotated[
+        Secret,
+        Meta(description="Encrypts projects' secrets; 32 bytes or more. Blank: derived from the server's secret."),
+    ] = Secret("")
+    secrets_key_previous: Annotated[
+        list[Secret],
+        Meta(description="Earlier values of secrets_key or jwt_secret, until `penstock secrets rotate` is done."),
+    ] = []
     engine: Annotated[Literal["embedded", "temporal", "none"], Meta(description="What runs workflows.")] = "embedded"
 
     # --- project metadata (document 3)
@@ -280,6 +317,9 @@ def _check_together(settings: Settings) -> None:
         )
     if settings.jwt_secret and len(settings.jwt_secret.reveal().encode()) < 32:
         raise SettingsError("jwt_secret: expected 32 bytes or more; make one with `openssl rand -base64 48`")
+    for key in (settings.secrets_key, *settings.secrets_key_previous):
+        if key and len(key.reveal().encode()) < 32:
+            raise SettingsError("secrets_key: expected 32 bytes or more; make one with `openssl rand -base64 48`")
     for name in ("session_ttl", "reset_ttl", "access_ttl", "refresh_ttl"):
         if getattr(settings, name) < 1:
             raise SettingsError(f"{name}: expected a duration of at least 1s")
@@ -295,6 +335,12 @@ def _check_together(settings: Settings) -> None:
     server = re.fullmatch(r"(?:\[[0-9a-fA-F:.]+\]|[^:\s/]+):(\d{1,5})", settings.smtp_server)
     if settings.smtp_server and not (server and 0 < int(server[1]) < 65536):
         raise SettingsError(f"smtp_server: expected host:port, got {settings.smtp_server!r}")
+    for name, networks in (("egress_deny", settings.egress_deny), ("egress_allow", settings.egress_allow)):
+        for network in networks:
+            try:
+                ip_network(network, strict=False)
+            except ValueError as error:
+                raise SettingsError(f"{name}: expected networks such as 10.0.0.0/8, got {network!r}") from error
     for name in settings.oauth_providers:
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,62}", name):
             raise SettingsError(

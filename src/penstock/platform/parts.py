@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 
 from penstock.accounts.service import Accounts
+from penstock.platform.engine import Engine
+from penstock.platform.secrets.vault import Vault
 from penstock.platform.tokens import Tokens
 from penstock.settings import Settings
 from penstock.storage import Database
@@ -15,6 +17,8 @@ class Parts(msgspec.Struct, frozen=True):
     database: Database
     accounts: Accounts
     tokens: Tokens
+    vault: Vault
+    engine: Engine | None = None
 
 
 def parts_of(request: Any) -> Parts:

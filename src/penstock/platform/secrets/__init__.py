@@ -1,0 +1,1 @@
+"""Secrets of a project: written by people, opened by the engine, read back by nobody."""
