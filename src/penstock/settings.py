@@ -335,12 +335,8 @@ def _check_together(settings: Settings) -> None:
     server = re.fullmatch(r"(?:\[[0-9a-fA-F:.]+\]|[^:\s/]+):(\d{1,5})", settings.smtp_server)
     if settings.smtp_server and not (server and 0 < int(server[1]) < 65536):
         raise SettingsError(f"smtp_server: expected host:port, got {settings.smtp_server!r}")
-    for name, networks in (("egress_deny", settings.egress_deny), ("egress_allow", settings.egress_allow)):
-        for network in networks:
-            try:
-                ip_network(network, strict=False)
-            except ValueError as error:
-                raise SettingsError(f"{name}: expected networks such as 10.0.0.0/8, got {network!r}") from error
+    _check_networks("egress_deny", settings.egress_deny)
+    _check_networks("egress_allow", settings.egress_allow)
     for name in settings.oauth_providers:
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,62}", name):
             raise SettingsError(
@@ -356,6 +352,14 @@ def _origin_of(url: str) -> str:
     except ValueError:
         return ""
     return f"{parts.scheme}://{parts.netloc}" if usable else ""
+
+
+def _check_networks(name: str, networks: list[str]) -> None:
+    for network in networks:
+        try:
+            ip_network(network, strict=False)
+        except ValueError as error:
+            raise SettingsError(f"{name}: expected networks such as 10.0.0.0/8, got {network!r}") from error
 
 
 class Loaded(Struct, frozen=True):

@@ -166,8 +166,11 @@ async def saml_acs(request: Call) -> Answer:
         base_url=saml_url(request),
         visitor=visitor_of(request),
     )
-    cookie = sessions.set_cookie(done.cookie, accounts.settings.session_ttl, secure=call_of(request).secure)
-    return redirect(done.next, status=303, cookies=[cookie])
+    cookies = []
+    if done.cookie is not None:
+        ttl = accounts.settings.session_ttl
+        cookies.append(sessions.set_cookie(done.cookie, ttl, secure=call_of(request).secure))
+    return redirect(done.next, status=303, cookies=cookies)
 
 
 HANDLERS = [add, remove, login, callback, saml_metadata, saml_acs]

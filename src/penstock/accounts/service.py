@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from typing import Protocol
 
 import structlog
 
@@ -11,12 +12,25 @@ from penstock.accounts.journal import Journal, NoJournal
 from penstock.accounts.limits import Limits
 from penstock.accounts.oauth import OAuthClient
 from penstock.accounts.passwords import Passwords
+from penstock.accounts.saml import Assertion, IdentityProvider
 from penstock.settings import Settings
 from penstock.storage import Database, StorageError
 from penstock.storage.secret import derive, server_secret
 
 log = structlog.get_logger()
 _SWEEP_EVERY = 3600
+
+
+class SamlSource(Protocol):
+    """SAML providers that are kept elsewhere, each under a key of its own. Asked by the key that a request was
+    remembered with, never by issuer: anyone may claim an issuer's name."""
+
+    def owns(self, key: str) -> bool: ...
+
+    async def provider(self, key: str) -> IdentityProvider | None: ...
+
+    async def arrived(self, key: str, next_: str, request_id: str, assertion: Assertion) -> str:
+        """What to make of a verified answer; the path to send the browser to."""
 
 
 class Accounts:
@@ -31,6 +45,7 @@ class Accounts:
         )
         self.limits = Limits(settings)
         self.oauth = OAuthClient(settings.oauth_providers)
+        self.saml_sources: list[SamlSource] = []
         self.secret = secret
         self.state_key = derive(secret, "oauth state cookie")
         self.outbox = outbox.Outbox(settings, database, hooks)

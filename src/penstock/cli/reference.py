@@ -14,6 +14,8 @@ SECTIONS = {
     "smtp_server": "Mail",
     "oauth_providers": "Single sign-on",
     "jwt_secret": "Tokens of the API",
+    "iam_types": "Identity providers of companies",
+    "egress_deny": "What may be called on a user's word",
     "engine": "Workflows",
     "project_auth": "Project metadata",
     "hooks": "Hooks",
@@ -34,6 +36,7 @@ PROVIDER_MEMBERS = {
     "user_info_url": "Overrides where we ask who somebody is. Needed for kind oauth2.",
     "jwks_url": "Overrides where an oidc provider's keys are.",
     "token_info_url": "Where an access token is shown to have been issued to us (RFC 7662 for kind oauth2).",
+    "discovery_url": "Kind oidc: where the discovery document is, when not at its usual place under the issuer.",
     "token_auth": "How our secret is shown to the provider; auto: as its kind or discovery document says.",
 }
 _HEAD = """\

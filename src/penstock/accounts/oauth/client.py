@@ -8,14 +8,14 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import httpx
+import msgspec
 
 from penstock.accounts.oauth.destination import safe_next
 from penstock.accounts.oauth.endpoints import Provider, configured
 from penstock.accounts.oauth.errors import ProviderDown, Refused, UnknownProvider
-from penstock.accounts.oauth.id_token import Claims
 from penstock.accounts.oauth.identity import Identity, email_from, is_true
 from penstock.accounts.oauth.issuer import Issuer
 from penstock.accounts.oauth.pending import LIFETIME, Pending, require_unexpired
@@ -36,8 +36,11 @@ class OAuthClient:
         *,
         http: httpx.AsyncClient | None = None,
         clock: Callable[[], float] = time.time,
+        wants: Collection[str] = (),
     ) -> None:
+        """`wants` are claims to ask the user info for, when the id_token does not have them."""
         self._clock = clock
+        self._wants = wants
         self._disabled = {name for name, config in providers.items() if not config.enabled}
         self._providers = {
             name: configured(name, config) for name, config in providers.items() if name not in self._disabled
@@ -106,7 +109,7 @@ class OAuthClient:
             raise Refused("the token is not valid")
         if name in self._issuers:
             provider, claims = self._providers[name], await self._issuers[name].verify(token, nonce=None)
-            return _person(provider, claims)
+            return _person(provider, claims.members)
         provider = await self._provider(name)
         owner = await prove_ours(self._wire, provider, token)
         identity = await profile(self._wire, provider, token)
@@ -148,18 +151,17 @@ class OAuthClient:
         if not isinstance(token, str):
             raise ProviderDown("the provider sent no id_token")
         claims = await self._issuers[provider.name].verify(token, nonce=pending.nonce)
-        if email_from(claims.email) or not provider.endpoints.user_info:
-            return _person(provider, claims)
+        complete = email_from(claims.email) and all(claim in claims.members for claim in self._wants)
+        if complete or not provider.endpoints.user_info:
+            return _person(provider, claims.members)
         info = user_info(await self._wire.get(provider.endpoints.user_info, bearer=_access_token(tokens)))
         if info.get("sub") != claims.sub:
             # OpenID Connect Core, 5.3.2: else a swapped access token would lend us another person's email
             raise Refused("the provider gave two answers about who you are")
-        return provider.identity(
-            claims.sub,
-            info.get("email"),
-            verified=is_true(info.get("email_verified")),
-            name=claims.name or info.get("name"),
-        )
+        # The email and whether it is verified come from one mouth: a "verified" said of another email is worth nothing.
+        about_email = claims.members if email_from(claims.email) else info
+        email = {name: about_email.get(name) for name in ("email", "email_verified")}
+        return _person(provider, info | claims.members | email)
 
 
 def _callback(configured: str, derived: str) -> str:
@@ -171,8 +173,10 @@ def _callback(configured: str, derived: str) -> str:
     return configured or derived
 
 
-def _person(provider: Provider, claims: Claims) -> Identity:
-    return provider.identity(claims.sub, claims.email, verified=is_true(claims.email_verified), name=claims.name)
+def _person(provider: Provider, said: dict[str, object]) -> Identity:
+    verified = is_true(said.get("email_verified"))
+    identity = provider.identity(said.get("sub"), said.get("email"), verified=verified, name=said.get("name"))
+    return msgspec.structs.replace(identity, claims=said)
 
 
 def _access_token(tokens: dict[str, object]) -> str:

@@ -38,6 +38,8 @@ class Claims(msgspec.Struct, frozen=True):
     email: object = None
     email_verified: object = None
     name: object = None
+    members: dict[str, object] = {}
+    """Everything that the token says, for claims of a deployment's own (groups)."""
 
 
 def read_header(token: str) -> Header:
@@ -78,7 +80,8 @@ def _fits(key: Jwk, header: Header) -> bool:
 def read_claims(payload: bytes, *, issuers: Collection[str], client_id: str, now: float, nonce: str | None) -> Claims:
     """The claims, once each of them is as it must be. `nonce` is None where no sign-in of ours asked for the token."""
     try:
-        claims = msgspec.json.decode(payload, type=Claims)
+        members = msgspec.json.decode(payload, type=dict[str, object])
+        claims = msgspec.structs.replace(msgspec.convert(members, Claims), members=members)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Refused(_NOT_VALID) from error
     audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud

@@ -23,6 +23,8 @@ class Identity(msgspec.Struct, frozen=True):
     email: str
     email_verified: bool
     name: str = ""
+    claims: dict[str, object] = {}
+    """OpenID Connect: everything that the provider said, verified; its id_token goes before its user info."""
 
 
 def subject_from(value: object) -> str:

@@ -109,7 +109,8 @@ class Issuer:
     async def _discover(self) -> Provider:
         provider, configured = self._configured, self._configured.endpoints
         issuer = configured.issuer
-        answer = await self._wire.get(issuer.rstrip("/") + "/.well-known/openid-configuration")
+        described_at = provider.config.discovery_url or issuer.rstrip("/") + "/.well-known/openid-configuration"
+        answer = await self._wire.get(described_at)
         try:
             found = msgspec.convert(answer.members if answer.ok else None, Metadata)
         except msgspec.ValidationError as error:
