@@ -1,0 +1,214 @@
+"""Writing events and logs, and counting them and the executions that they tell of, in the writer's transaction.
+
+Ids are given out before a commit, so two writers could commit in the other order, and a reader that has seen the
+higher id would never look for the lower. Hence a lock from the first id to the commit, for each workflow: who has
+seen entry n of a workflow has seen every earlier one. SQLite has one writer, and needs none.
+"""
+
+import secrets
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from typing import Any, Protocol
+from weakref import WeakSet
+
+import msgspec
+from sqlalchemy import bindparam
+from sqlalchemy import insert as plain_insert
+from sqlalchemy.dialects.postgresql import insert
+
+from penstock.storage import Statement, Transaction, now
+from penstock.storage.platform_tables import events, log_entries, workflow_counts, workflow_hours
+
+STATUSES = ("pending", "running", "completed", "failed", "cancelled")
+HOUR = 3600 * 1_000_000
+CHANNEL = "penstock_streams"
+PROCESS = secrets.token_hex(8)
+_LOCK_CLASS = 0x7065_6E73
+# Not one lock for each workflow: a batch may touch thousands, and PostgreSQL's table of locks is small.
+_LANES = 64
+_MOST_NAMED = 200  # 8,000 bytes is the most that a notification may carry
+_LONGEST_MESSAGE = 64 * 1024
+
+
+class Level(IntEnum):
+    DEBUG = 0
+    INFO = 1
+    WARN = 2
+    ERROR = 3
+    FATAL = 4
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+LEVELS = tuple(level.label for level in Level)
+
+
+class NewEvent(msgspec.Struct, frozen=True):
+    """`type` without the prefix of the DSL's CloudEvents: `workflow.started`, `task.completed`, …"""
+
+    workflow_id: str
+    type: str
+    execution_id: str | None = None
+    step_name: str | None = None
+    data: Any = {}
+    created_at: int | None = None
+
+
+class NewLog(msgspec.Struct, frozen=True):
+    workflow_id: str
+    level: Level
+    message: str
+    module_name: str = ""
+    execution_id: str | None = None
+    fields: dict[str, Any] = {}
+    created_at: int | None = None
+
+
+class ExecutionChange(msgspec.Struct, frozen=True):
+    """An execution that came to be (`before` is None), went (`after` is None) or has another status now."""
+
+    workflow_id: str
+    created_at: int
+    before: str | None
+    after: str | None
+
+
+_ADD_EVENT = Statement(
+    plain_insert(events).values(
+        {name: bindparam(name) for name in ("type", "workflow_id", "execution_id", "step_name", "data", "created_at")}
+    )
+)
+_ADD_LOG = Statement(
+    plain_insert(log_entries).values(
+        {
+            name: bindparam(name)
+            for name in ("workflow_id", "execution_id", "level", "message", "module_name", "fields", "created_at")
+        }
+    )
+)
+_count = insert(workflow_counts).values(workflow_id=bindparam("workflow_id"), what=bindparam("what"), n=bindparam("n"))
+_COUNT = Statement(
+    _count.on_conflict_do_update(
+        index_elements=["workflow_id", "what"], set_={"n": workflow_counts.c.n + _count.excluded.n}
+    )
+)
+_hour = insert(workflow_hours).values(
+    workflow_id=bindparam("workflow_id"), hour=bindparam("hour"), status=bindparam("status"), n=bindparam("n")
+)
+_COUNT_HOUR = Statement(
+    _hour.on_conflict_do_update(
+        index_elements=["workflow_id", "hour", "status"], set_={"n": workflow_hours.c.n + _hour.excluded.n}
+    )
+)
+
+
+async def append(
+    tx: Transaction,
+    *,
+    events: Sequence[NewEvent] = (),
+    logs: Sequence[NewLog] = (),
+    executions: Sequence[ExecutionChange] = (),
+) -> None:
+    """Write what happened; whoever listens hears of it when, and only when, the transaction is durable.
+
+    Call it last in a transaction: from here to the commit, others who write about the same workflow wait.
+    """
+    told = {event.workflow_id for event in events} | {entry.workflow_id for entry in logs}
+    await _take_lanes(tx, told | {change.workflow_id for change in executions})
+    at = now()
+    await tx.run_many(_ADD_EVENT, [_event_row(entry, at) for entry in events])
+    await tx.run_many(_ADD_LOG, [_log_row(entry, at) for entry in logs])
+    await _count_all(tx, events, logs, executions)
+    if told:
+        await _tell(tx, told)
+
+
+def _event_row(entry: NewEvent, at: int) -> dict[str, Any]:
+    return {
+        "type": entry.type,
+        "workflow_id": entry.workflow_id,
+        "execution_id": entry.execution_id,
+        "step_name": entry.step_name,
+        "data": _encoded(entry.data),
+        "created_at": entry.created_at or at,
+    }
+
+
+def _log_row(entry: NewLog, at: int) -> dict[str, Any]:
+    # What a script printed may hold what PostgreSQL cannot store, and may be endless.
+    message = entry.message[:_LONGEST_MESSAGE].replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    return {
+        "workflow_id": entry.workflow_id,
+        "execution_id": entry.execution_id,
+        "level": int(entry.level),
+        "message": message,
+        "module_name": entry.module_name,
+        "fields": _encoded(entry.fields),
+        "created_at": entry.created_at or at,
+    }
+
+
+def _encoded(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+async def _count_all(
+    tx: Transaction, events: Sequence[NewEvent], logs: Sequence[NewLog], executions: Sequence[ExecutionChange]
+) -> None:
+    """One change of each counter, however many entries: a batch of a thousand steps moves a handful of them."""
+    counts: Counter[tuple[str, str]] = Counter()
+    hours: Counter[tuple[str, int, str]] = Counter()
+    counts.update((entry.workflow_id, "events") for entry in events)
+    counts.update((entry.workflow_id, LEVELS[entry.level]) for entry in logs)
+    for change in executions:
+        hour = change.created_at // HOUR * HOUR
+        for status, n in ((change.before, -1), (change.after, 1)):
+            if status is not None:
+                counts[change.workflow_id, status] += n
+                hours[change.workflow_id, hour, status] += n
+    await tx.run_many(
+        _COUNT, [{"workflow_id": id_, "what": what, "n": n} for (id_, what), n in sorted(counts.items()) if n]
+    )
+    await tx.run_many(
+        _COUNT_HOUR,
+        [
+            {"workflow_id": id_, "hour": hour, "status": status, "n": n}
+            for (id_, hour, status), n in sorted(hours.items())
+            if n
+        ],
+    )
+
+
+async def _take_lanes(tx: Transaction, workflow_ids: Iterable[str]) -> None:
+    if tx.dialect == "postgresql":
+        # In one order for everybody, so that no two writers wait for each other.
+        lanes = sorted({zlib.crc32(id_.encode()) % _LANES for id_ in workflow_ids})
+        await tx.run_text(
+            "SELECT pg_advisory_xact_lock($1::int, lane) FROM unnest($2::int[]) AS lane", _LOCK_CLASS, lanes
+        )
+
+
+async def _tell(tx: Transaction, workflow_ids: set[str]) -> None:
+    tx.after_commit(lambda: wake_all(workflow_ids))
+    if tx.dialect == "postgresql":
+        named = workflow_ids if len(workflow_ids) <= _MOST_NAMED else ()
+        await tx.run_text("SELECT pg_notify($1, $2)", CHANNEL, " ".join([PROCESS, *named]))
+
+
+class Sleeper(Protocol):
+    """Somebody in this process who wants to know of commits."""
+
+    def wake(self, workflow_ids: Iterable[str]) -> None: ...
+
+
+# Whoever writes need not know who listens, and the other way round: this is where they meet.
+sleepers: WeakSet[Sleeper] = WeakSet()
+
+
+def wake_all(workflow_ids: Iterable[str]) -> None:
+    for sleeper in list(sleepers):
+        sleeper.wake(workflow_ids)

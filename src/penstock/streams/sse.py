@@ -1,0 +1,72 @@
+"""A stream as an HTTP answer: Server-Sent Events, a comment while nothing happens, and an `end` that says why."""
+
+import asyncio
+import time
+from typing import Any
+
+from penstock.streams.hub import Hub, Kind, Matches, Permit, end_frame
+
+_COMMENT_EVERY = 15.0
+_PATIENCE = 30.0  # seconds that one piece may take to leave; then nobody is reading at the other end
+_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class EventStream:
+    def __init__(
+        self,
+        hub: Hub,
+        kind: Kind,
+        workflow_id: str,
+        *,
+        matches: Matches,
+        permit: Permit,
+        permit_key: Any,
+        after: int | None,
+        expires_at: float,
+    ) -> None:
+        """`expires_at` (seconds since 1970): when the access token that opened it does."""
+        self._hub = hub
+        self._what = kind, workflow_id
+        self._how: dict[str, Any] = {"matches": matches, "permit": permit, "permit_key": permit_key, "after": after}
+        self._expires_at = expires_at
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async with self._hub.listen(*self._what, **self._how) as (listener, missed):
+            gone = asyncio.create_task(_until_gone(receive, listener))
+            try:
+                await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
+                await _write(send, b": hello\n\n")
+                async for frames in missed:
+                    await _write(send, frames)
+                while True:
+                    left = self._expires_at - time.time()
+                    frames = await listener.take(min(_COMMENT_EVERY, max(left, 0.0)))
+                    if frames:
+                        await _write(send, frames)
+                    if self._expires_at <= time.time():
+                        listener.end("the access token has expired; resume with a new one")
+                    if listener.reason is not None:
+                        break
+                    if not frames:
+                        await _write(send, b": still here\n\n")
+                await _write(send, end_frame(listener.reason), more=False)
+            except (TimeoutError, OSError):
+                # Nobody reads any more; all that is left to do is to free what was theirs.
+                return
+            finally:
+                gone.cancel()
+
+
+async def _write(send: Any, body: bytes, *, more: bool = True) -> None:
+    async with asyncio.timeout(_PATIENCE):
+        await send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+async def _until_gone(receive: Any, listener: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    listener.end("the client is gone")
