@@ -23,6 +23,7 @@ from penstock.platform.secrets.vault import Vault
 from penstock.platform.tokens import Tokens
 from penstock.settings import Settings
 from penstock.storage import open_database
+from penstock.streams import Hub
 
 log = structlog.get_logger()
 
@@ -89,12 +90,20 @@ def _assemble(
             app.state.database = database
             app.state.accounts = accounts = await Accounts.start(settings, database, hooks)
             accounts.journal = AuditJournal()
+            streams = Hub(database)
+            streams.start()
             app.state.platform = Parts(
-                settings, database, accounts, Tokens(settings, accounts.secret), Vault(settings, accounts.secret)
+                settings,
+                database,
+                accounts,
+                Tokens(settings, accounts.secret),
+                Vault(settings, accounts.secret),
+                streams,
             )
             try:
                 yield
             finally:
+                await streams.close()
                 await accounts.stop()
         finally:
             await database.close()

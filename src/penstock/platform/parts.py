@@ -10,6 +10,7 @@ from penstock.platform.secrets.vault import Vault
 from penstock.platform.tokens import Tokens
 from penstock.settings import Settings
 from penstock.storage import Database
+from penstock.streams import Hub
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -18,6 +19,7 @@ class Parts(msgspec.Struct, frozen=True):
     accounts: Accounts
     tokens: Tokens
     vault: Vault
+    streams: Hub
     engine: Engine | None = None
 
 
