@@ -19,6 +19,7 @@ from penstock.http.edge import App, Edge, Receive, Scope, Send
 from penstock.platform import api
 from penstock.platform.auth.journal import AuditJournal
 from penstock.platform.parts import Parts
+from penstock.platform.retention import Retention
 from penstock.platform.secrets.vault import Vault
 from penstock.platform.tokens import Tokens
 from penstock.settings import Settings
@@ -100,9 +101,12 @@ def _assemble(
                 Vault(settings, accounts.secret),
                 streams,
             )
+            retention = Retention(settings, database)
+            retention.start()
             try:
                 yield
             finally:
+                await retention.stop()
                 await streams.close()
                 await accounts.stop()
         finally:

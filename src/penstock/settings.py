@@ -279,6 +279,11 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ] = []
     engine: Annotated[Literal["embedded", "temporal", "none"], Meta(description="What runs workflows.")] = "embedded"
 
+    # --- keeping
+    audit_retention: Annotated[
+        Duration, Meta(description="How long entries of the audit log are kept. 0s: for ever.")
+    ] = Duration(365 * 86400)
+
     # --- project metadata (document 3)
     project_auth: Annotated[
         Literal["none", "session"], Meta(description="session: /project asks for a signed-in user.")

@@ -3,17 +3,17 @@
 A route that is not in the table stops the server at start, so nobody can forget one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
 from litestar.connection import ASGIConnection
+from litestar.handlers import HTTPRouteHandler
 from litestar.handlers.base import BaseRouteHandler
 from sqlalchemy import Select, bindparam, func, null, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from penstock.ids import is_uuid
-from penstock.platform import audit
 from penstock.platform.parts import Parts
 from penstock.platform.roles import Role
 from penstock.platform.tokens import Caller
@@ -44,6 +44,7 @@ class Need(msgspec.Struct, frozen=True):
 
 ANYONE = Need(anonymous=True)
 SIGNED_IN = Need()
+_IDS = {"id", "cid", "oid", "pid", "uid", "linkId", "provider_id"}
 
 
 def _at_least(role: Role, resource: Resource, param: str = "id") -> Need:
@@ -155,6 +156,11 @@ class Access(msgspec.Struct, frozen=True):
         """The top-level company, in whose audit log it is noted."""
         return self.parent_id or self.company_id
 
+    @property
+    def organization_id(self) -> str | None:
+        """The organization that the resource is (in), when it is not in the company itself."""
+        return self.company_id if self.parent_id is not None else None
+
 
 def _role_at(column: Any, target: Any) -> ColumnElement[Any]:
     """The higher of what was granted directly and by mappings, at one level."""
@@ -228,14 +234,40 @@ async def resolve(reader: Reader, caller: Caller, resource: Resource, id_: str, 
 
     The most specific grant wins: workflow, else project, else organization, else the company above it.
     """
+    found = await _grants_at(reader, resource, id_, user_id or caller.id)
+    return Access(caller, _most_specific(found[1]), *found[0]) if found is not None else None
+
+
+async def inherited(reader: Reader, resource: Resource, id_: str, user_id: str) -> Role | None:
+    """The role that someone would have at a resource without what was granted to them right there."""
+    found = await _grants_at(reader, resource, id_, user_id)
+    if found is None:
+        return None
+    _, in_project, in_company, in_parent = found[1]
+    match resource:
+        case "workflow":
+            return _most_specific((in_project, in_company, in_parent))
+        case "project":
+            return _most_specific((in_company, in_parent))
+        case _:
+            return _most_specific((in_parent,))
+
+
+async def _grants_at(
+    reader: Reader, resource: Resource, id_: str, user_id: str
+) -> tuple[tuple[str | None, ...], tuple[int | None, ...]] | None:
+    """Where a resource stands, and what one was granted at each level, the most specific first."""
     if not is_uuid(id_):
         return None
-    row = await reader.one(_STATEMENTS[resource], id=id_, user_id=user_id or caller.id)
+    row = await reader.one(_STATEMENTS[resource], id=id_.lower(), user_id=user_id)
     if row is None:
         return None
     workflow_id, project_id, company_id, parent_id, in_company, in_parent, in_project, in_workflow = row
-    found = next((role for role in (in_workflow, in_project, in_company, in_parent) if role is not None), None)
-    return Access(caller, Role(found) if found is not None else None, workflow_id, project_id, company_id, parent_id)
+    return (workflow_id, project_id, company_id, parent_id), (in_workflow, in_project, in_company, in_parent)
+
+
+def _most_specific(granted: Iterable[int | None]) -> Role | None:
+    return next((Role(role) for role in granted if role is not None), None)
 
 
 async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
@@ -243,11 +275,10 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     scope: Any = connection.scope
     need = ROUTES[scope["method"], scope["path_template"].removeprefix("/api/v1")]
     parts: Parts = connection.app.state.platform
-    caller = await parts.tokens.caller(parts.database, scope["penstock"].header(b"authorization"))
+    _write_ids_small(scope["path_params"])
+    caller = await _caller(parts, scope["penstock"].header(b"authorization"), optional=need.anonymous)
     if caller is None:
-        if need.anonymous:
-            return
-        raise NotSignedIn("send an access token as Authorization: Bearer …")
+        return
     if need.resource is None:
         scope["access"] = Access(caller)
         return
@@ -255,10 +286,30 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     access = await resolve(parts.database, caller, need.resource, id_)
     if access is None:
         raise NotFound(f"there is no such {need.resource.replace('_', ' ')}")
-    if access.role is None or need.role is None or access.role < need.role:
-        await audit.refused(parts.database, scope["penstock"], access, need.resource, id_)
-        raise Denied(_explain(access.role, need))
     scope["access"] = access
+    scope["target"] = need.resource, id_
+    if access.role is None or need.role is None or access.role < need.role:
+        raise Denied(_explain(access.role, need))
+
+
+async def _caller(parts: Parts, authorization: str, *, optional: bool) -> Caller | None:
+    """None only where nobody needs to be signed in. There, a token that has expired meanwhile is no token: else
+    nobody whose client sends it along could sign in again."""
+    try:
+        caller = await parts.tokens.caller(parts.database, authorization)
+    except NotSignedIn:
+        if optional:
+            return None
+        raise
+    if caller is None and not optional:
+        raise NotSignedIn("send an access token as Authorization: Bearer …")
+    return caller
+
+
+def _write_ids_small(path_params: dict[str, Any]) -> None:
+    """The one place where an id is normalised: PostgreSQL compares UUIDs, SQLite their text."""
+    for name in _IDS & path_params.keys():
+        path_params[name] = path_params[name].lower()
 
 
 def _explain(role: Role | None, need: Need) -> str:
@@ -272,7 +323,18 @@ def access_of(request: Any) -> Access:
     return access
 
 
-def check_table(served: Iterable[tuple[str, str]]) -> None:
-    """No route without its line in the table: the guard would not know whom to let in."""
-    if unknown := set(served) - set(ROUTES):
-        raise RuntimeError(f"routes without a least role: {sorted(unknown)}")
+def routes_of(handlers: Iterable[HTTPRouteHandler]) -> Iterator[tuple[str, str, HTTPRouteHandler]]:
+    """Method, path as the table writes it, and handler."""
+    for handler in handlers:
+        for path in handler.paths:
+            for method in handler.http_methods:
+                yield str(method), path.replace(":str}", "}"), handler
+
+
+def check_table(handlers: Iterable[HTTPRouteHandler]) -> None:
+    """No route without its line in the table, and none without the guard that reads it."""
+    for method, path, handler in routes_of(handlers):
+        if (method, path) not in ROUTES:
+            raise RuntimeError(f"a route without a least role: {method} {path}")
+        if guard not in (handler.guards or ()):
+            raise RuntimeError(f"a route without the guard: {method} {path}")

@@ -6,10 +6,12 @@ from litestar import Request
 
 from penstock.http.answers import Answer, json
 from penstock.http.bodies import Form, parse_query
+from penstock.http.times import micros
 from penstock.problems import FieldError, Invalid
 
 _DEFAULT, _MOST = 50, 100
 _LAST_PAGE = 1_000_000
+_END_OF_TIME = 2**62
 
 
 class Page:
@@ -44,6 +46,17 @@ class Page:
         if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
             raise _invalid(name, f"expected a number from 1 to {most}")
         return int(text)
+
+
+def period(query: Form) -> dict[str, int]:
+    """`since` (inclusive) and `until` (exclusive) as stored times; all of time where they are left out."""
+    bounds = {"since": 0, "until": _END_OF_TIME}
+    for name in bounds.keys() & query.keys():
+        try:
+            bounds[name] = micros(query[name])
+        except ValueError as error:
+            raise _invalid(name, "expected a time such as 2026-01-31T12:00:00Z (RFC 3339)") from error
+    return bounds
 
 
 def _invalid(name: str, message: str) -> Invalid:

@@ -1,5 +1,6 @@
 """Names, slugs and other short texts that people give to things."""
 
+import hashlib
 import re
 import unicodedata
 from typing import Any
@@ -10,6 +11,7 @@ from penstock.http.bodies import storable
 from penstock.problems import FieldError, Invalid
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape, not a text that talks about it
 LONGEST_NAME = 255
 _LONGEST_SLUG = 100
 _MOST_METADATA = 16 * 1024
@@ -41,9 +43,13 @@ def valid_slug(text: str) -> str:
 
 
 def slug_from(name: str) -> str:
-    """`Größe & Wert` becomes `grosse-wert`; a name with no letter that fits gets one anyway."""
+    """`Größe & Wert` becomes `grosse-wert`; a name with no letter that fits gets one made from all of it."""
     plain = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode().lower()
-    return "-".join(re.findall(r"[a-z0-9]+", plain))[:_LONGEST_SLUG].strip("-") or "unnamed"
+    return "-".join(re.findall(r"[a-z0-9]+", plain))[:_LONGEST_SLUG].strip("-") or _slug_of_any(name)
+
+
+def _slug_of_any(name: str) -> str:
+    return f"name-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 def valid_metadata(value: dict[str, Any]) -> str:
@@ -52,6 +58,6 @@ def valid_metadata(value: dict[str, Any]) -> str:
     if len(encoded) > _MOST_METADATA:
         raise invalid("metadata", f"may have {_MOST_METADATA} bytes at most")
     text = encoded.decode()
-    if "\\u0000" in text:
+    if _NUL.search(text):
         raise invalid("metadata", "contains a character that cannot be stored")
     return text

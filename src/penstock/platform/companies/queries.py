@@ -3,11 +3,11 @@
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, delete, exists, func, insert, literal, or_, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from penstock.http.times import rfc3339
 from penstock.storage import Row, Statement
-from penstock.storage.platform_tables import companies, executions, grants, projects, workflows
+from penstock.storage.platform_tables import companies, grants, projects, workflows
 
 
 class Company(msgspec.Struct, frozen=True):
@@ -40,7 +40,14 @@ def company_from(row: Row) -> Company:
     )
 
 
-FIND = Statement(select(*COLUMNS).where(companies.c.id == bindparam("id")))
+_find = select(*COLUMNS).where(companies.c.id == bindparam("id"))
+FIND = Statement(_find)
+# SQLite has one writer at a time, and needs (and knows) no locks on rows.
+FIND_TO_CHANGE = Statement(_find.with_for_update(key_share=True))
+# Nobody deletes it before what is being put into it is there, and goes with it.
+KEEP = Statement(
+    select(companies.c.id).where(companies.c.id == bindparam("id")).with_for_update(read=True, key_share=True)
+)
 ADD = Statement(
     insert(companies)
     .values(
@@ -85,6 +92,7 @@ _ROOTS = (
         .where(_mine.c.user_id == bindparam("user_id")),
     )
 )
+ROOTS = Statement(_ROOTS)
 _visible = companies.c.id.in_(_ROOTS)
 LIST = Statement(
     select(*COLUMNS)
@@ -103,20 +111,4 @@ LIST_ORGANIZATIONS = Statement(
 )
 COUNT_ORGANIZATIONS = Statement(
     select(func.count()).select_from(companies).where(companies.c.parent_id == bindparam("parent_id"))
-)
-_inside = workflows.join(projects, projects.c.id == workflows.c.project_id).join(
-    companies, companies.c.id == projects.c.company_id
-)
-_held = or_(companies.c.id == bindparam("id"), companies.c.parent_id == bindparam("id"))
-ANYTHING_ACTIVE = Statement(
-    select(literal(1)).where(
-        or_(
-            exists(select(literal(1)).select_from(_inside).where(_held, workflows.c.status == "active")),
-            exists(
-                select(literal(1))
-                .select_from(_inside.join(executions, executions.c.workflow_id == workflows.c.id))
-                .where(_held, executions.c.completed_at.is_(None))
-            ),
-        )
-    )
 )

@@ -12,6 +12,7 @@ from penstock.platform.companies import queries
 from penstock.platform.companies.queries import Company, company_from
 from penstock.platform.members import queries as members
 from penstock.platform.parts import Parts
+from penstock.platform.projects import inside
 from penstock.platform.roles import Role
 from penstock.platform.texts import slug_from, valid_metadata, valid_name, valid_slug
 from penstock.problems import Conflict, NotFound
@@ -37,7 +38,10 @@ async def create(parts: Parts, call: Call, access: Access, body: NewCompany, *, 
     if parent_id is not None and access.parent_id is not None:
         raise Conflict("an organization cannot hold organizations; create it in the company above")
     what = "organization" if parent_id is not None else "company"
+    metadata = valid_metadata(body.metadata)
     async with parts.database.transaction() as tx:
+        if parent_id is not None and await tx.one(queries.KEEP, id=parent_id) is None:
+            raise NotFound("there is no such company")
         id_ = uuid7()
         try:
             row = await tx.one(
@@ -47,7 +51,7 @@ async def create(parts: Parts, call: Call, access: Access, body: NewCompany, *, 
                 name=name,
                 slug=slug,
                 owner_id=access.caller.id,
-                metadata=valid_metadata(body.metadata),
+                metadata=metadata,
                 now=now(),
             )
         except Duplicate as error:
@@ -61,8 +65,9 @@ async def create(parts: Parts, call: Call, access: Access, body: NewCompany, *, 
             access,
             f"{what}.create",
             id_,
-            audit.changes({}, {"name": name, "slug": slug}),
+            audit.changes({}, {"name": name, "slug": slug, "metadata": body.metadata}),
             company_id=parent_id or id_,
+            organization_id=id_ if parent_id is not None else None,
         )
     return company
 
@@ -78,7 +83,7 @@ async def update(
     parts: Parts, call: Call, access: Access, id_: str, body: CompanyChange, *, organization: bool
 ) -> Company:
     async with parts.database.transaction() as tx:
-        before = await _locked(tx, id_, organization=organization)
+        before = await _to_change(tx, id_, organization=organization)
         name = before.name if body.name is UNSET else valid_name(body.name)
         slug = before.slug if body.slug is UNSET else valid_slug(body.slug)
         metadata = before.metadata if body.metadata is UNSET else body.metadata
@@ -103,16 +108,18 @@ async def update(
 async def delete(parts: Parts, call: Call, access: Access, id_: str, *, organization: bool, force: bool) -> None:
     """Takes all inside with it; not while anything in it is active, unless forced."""
     async with parts.database.transaction() as tx:
-        before = await _locked(tx, id_, organization=organization)
-        if not force and await tx.one(queries.ANYTHING_ACTIVE, id=id_) is not None:
-            raise Conflict("a workflow in it is active or an execution runs; stop them, or delete with ?force=true")
+        before = await _to_change(tx, id_, organization=organization)
+        ended = await inside.bring_to_an_end(tx, "company", id_, force=force)
         what = "organization" if before.parent_id is not None else "company"
-        await audit.by(tx, call, access, f"{what}.delete", id_, {"name": before.name, "slug": before.slug})
+        details = {"name": before.name, "slug": before.slug, "force": force, "cancelled": len(ended.executions)}
+        await audit.by(tx, call, access, f"{what}.delete", id_, details)
         await tx.run(queries.DELETE, id=id_)
+    await inside.tell_engine(parts, ended)
 
 
-async def _locked(tx: Transaction, id_: str, *, organization: bool) -> Company:
-    row = await tx.one(queries.FIND, id=id_)
+async def _to_change(tx: Transaction, id_: str, *, organization: bool) -> Company:
+    """Locked, so that of two changes at once neither writes back what the other one changed."""
+    row = await tx.one(queries.FIND_TO_CHANGE, id=id_)
     if row is None or (organization and row[1] is None):
         raise NotFound(f"there is no such {'organization' if organization else 'company'}")
     return company_from(row)

@@ -9,7 +9,7 @@ from penstock.http.times import rfc3339
 from penstock.ids import uuid7
 from penstock.platform.roles import Role
 from penstock.storage import Row, Statement, Transaction, now
-from penstock.storage.platform_tables import companies, grants, projects
+from penstock.storage.platform_tables import companies, grants, projects, workflows
 from penstock.storage.schema import accounts
 
 
@@ -27,7 +27,7 @@ class Membership(msgspec.Struct, frozen=True):
     role: str
     created_at: str
     updated_at: str
-    user: Person
+    user: Person | msgspec.UnsetType = msgspec.UNSET
 
 
 ADD = Statement(
@@ -64,6 +64,7 @@ _PEOPLE = grants.join(accounts, accounts.c.id == grants.c.user_id).outerjoin(
 
 
 def member_from(row: Row) -> Membership:
+    """As shown in a list: with the person."""
     id_, user_id, company_id, project_id, role, created, updated, email, display_name = row
     return Membership(
         id_,
@@ -104,18 +105,24 @@ USER_BY_EMAIL = Statement(
 )
 OTHER_OWNERS = Statement(
     select(func.count())
-    .select_from(grants)
+    .select_from(grants.join(accounts, accounts.c.id == grants.c.user_id))
     .where(
         grants.c.company_id == bindparam("id"),
         grants.c.role == int(Role.OWNER),
+        # A mapping's grant ends with the mapping, and who is deactivated cannot act: neither keeps a company going.
         grants.c.mapping_id.is_(None),
+        accounts.c.active.is_(True),
         grants.c.user_id != bindparam("user_id"),
     )
 )
-# Serialises changes of a company's owners: two owners who leave at once must not both find the other.
-LOCK_COMPANY = Statement(
-    update(companies).where(companies.c.id == bindparam("id_")).values(updated_at=companies.c.updated_at)
-)
+# Grants in a company change one after the other: of two owners who leave at once, the second finds that they are the
+# last; and who was demoted a moment ago grants nothing more.
+LOCK = Statement(select(companies.c.id).where(companies.c.id == bindparam("id")).with_for_update(key_share=True))
+# Nobody deletes a place between our look at it and a grant in it.
+KEEP = {
+    level: Statement(select(table.c.id).where(table.c.id == bindparam("id")).with_for_update(read=True, key_share=True))
+    for level, table in {"company": companies, "project": projects, "workflow": workflows}.items()
+}
 
 
 async def add_grant(tx: Transaction, user_id: str, role: Role, **target: Any) -> str:

@@ -28,7 +28,11 @@ async def _list(request: Req, level: Level, id_: str) -> Answer:
 async def _add(request: Req, level: Level, id_: str) -> Answer:
     body = await read_json(request, NewMember)
     member, new = await rules.add(parts_of(request), call_of(request), access_of(request), level, id_, body)
-    return json(member, status=201 if new else 200)
+    answer = json(member, status=201 if new else 200)
+    if new:
+        kind = "companies" if level == "company" else "projects"
+        answer.headers.append((b"location", f"/api/v1/{kind}/{id_}/members/{member.user_id}".encode()))
+    return answer
 
 
 async def _remove(request: Req, level: Level, id_: str, uid: str) -> Answer:

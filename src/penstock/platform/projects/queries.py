@@ -3,11 +3,11 @@
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, delete, exists, func, insert, literal, or_, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from penstock.http.times import rfc3339
 from penstock.storage import Row, Statement
-from penstock.storage.platform_tables import executions, projects, workflows
+from penstock.storage.platform_tables import projects
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -40,7 +40,9 @@ def project_from(row: Row) -> Project:
     )
 
 
-FIND = Statement(select(*COLUMNS).where(projects.c.id == bindparam("id")))
+_find = select(*COLUMNS).where(projects.c.id == bindparam("id"))
+FIND = Statement(_find)
+FIND_TO_CHANGE = Statement(_find.with_for_update(key_share=True))
 ADD = Statement(
     insert(projects)
     .values(
@@ -76,15 +78,3 @@ LIST = Statement(
     .offset(bindparam("offset"))
 )
 COUNT = Statement(select(func.count()).select_from(projects).where(projects.c.company_id == bindparam("company_id")))
-ANYTHING_ACTIVE = Statement(
-    select(literal(1)).where(
-        or_(
-            exists(select(literal(1)).where(workflows.c.project_id == bindparam("id"), workflows.c.status == "active")),
-            exists(
-                select(literal(1))
-                .select_from(workflows.join(executions, executions.c.workflow_id == workflows.c.id))
-                .where(workflows.c.project_id == bindparam("id"), executions.c.completed_at.is_(None))
-            ),
-        )
-    )
-)

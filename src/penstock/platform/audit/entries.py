@@ -1,4 +1,6 @@
-"""The audit log: who did what, written in the transaction of what it records. The database refuses to change it."""
+"""Writing entries. Where one stands: in the log of the top-level company, marked with the organization below it when it
+happened there. A sign-in stands in the log of every company in which that person has a role at that moment: what a
+company saw then stays when they leave, and nobody sees where someone signed in before they joined."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +10,8 @@ from sqlalchemy import bindparam, insert
 from penstock.accounts.sessions import Visitor
 from penstock.http.edge import Call
 from penstock.ids import uuid7
-from penstock.storage import Database, Statement, Transaction, now
+from penstock.platform.companies.queries import ROOTS
+from penstock.storage import Statement, Transaction, now
 from penstock.storage.platform_tables import audit_entries
 
 if TYPE_CHECKING:
@@ -16,20 +19,8 @@ if TYPE_CHECKING:
 
 MASK = "********"
 _SECRET_WORDS = ("password", "secret", "token", "private_key", "credential")
-_COLUMNS = (
-    "id",
-    "company_id",
-    "user_id",
-    "action",
-    "resource_type",
-    "resource_id",
-    "details",
-    "ip_address",
-    "user_agent",
-    "request_id",
-    "created_at",
-)
-_ADD = Statement(insert(audit_entries).values({name: bindparam(name) for name in _COLUMNS}))
+_LONGEST_AGENT = 500
+_ADD = Statement(insert(audit_entries).values({column.name: bindparam(column.name) for column in audit_entries.c}))
 
 
 async def record(
@@ -39,26 +30,30 @@ async def record(
     *,
     user_id: str | None,
     company_id: str | None = None,
+    organization_id: str | None = None,
     resource_id: str | None = None,
     resource_type: str = "",
     details: dict[str, Any] | None = None,
 ) -> None:
     """`action` is `<what>.<verb>`; what is also the resource's word, unless another is given."""
     by = call if isinstance(call, Visitor) else Visitor(call.origin.client, call.header(b"user-agent"), "", False)
-    await tx.run(
-        _ADD,
-        id=uuid7(),
-        company_id=company_id,
-        user_id=user_id,
-        action=action,
-        resource_type=resource_type or action.partition(".")[0],
-        resource_id=resource_id,
-        details=msgspec.json.encode(masked(details or {})).decode(),
-        ip_address=by.address,
-        user_agent=by.user_agent[:500],
-        request_id=call.request_id,
-        created_at=now(),
-    )
+    entry = {
+        "organization_id": organization_id,
+        "user_id": user_id,
+        "action": action,
+        "resource_type": resource_type or action.partition(".")[0],
+        "resource_id": resource_id,
+        "details": msgspec.json.encode(masked(details or {})).decode(),
+        "ip_address": by.address,
+        # PostgreSQL stores no NUL, and a strange header must not undo what it came with.
+        "user_agent": by.user_agent[:_LONGEST_AGENT].replace("\0", ""),
+        "request_id": call.request_id,
+        "created_at": now(),
+    }
+    logs: list[str | None] = [company_id]
+    if company_id is None and user_id is not None and action.startswith("auth."):
+        logs = [row[0] for row in await tx.all(ROOTS, user_id=user_id)] or [None]
+    await tx.run_many(_ADD, [entry | {"id": uuid7(), "company_id": log} for log in logs])
 
 
 async def by(
@@ -70,6 +65,8 @@ async def by(
     details: dict[str, Any] | None = None,
     *,
     company_id: str | None = None,
+    organization_id: str | None = None,
+    resource_type: str = "",
 ) -> None:
     """What somebody did at a resource, in the log of the company on top of it."""
     await record(
@@ -78,23 +75,11 @@ async def by(
         action,
         user_id=access.caller.id,
         company_id=company_id or access.root_id,
+        organization_id=organization_id or access.organization_id,
         resource_id=resource_id,
+        resource_type=resource_type,
         details=details,
     )
-
-
-async def refused(database: Database, call: Call, access: "Access", resource: str, id_: str) -> None:
-    async with database.transaction() as tx:
-        await record(
-            tx,
-            call,
-            "access.denied",
-            user_id=access.caller.id,
-            company_id=access.root_id,
-            resource_type=resource,
-            resource_id=id_,
-            details={"method": call.method},
-        )
 
 
 def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
@@ -105,11 +90,11 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 
 
 def masked(value: Any, name: str = "") -> Any:
-    """The same, with everything that is called a secret hidden."""
+    """The same, with everything that is called a secret hidden, however deep below that name."""
     if isinstance(value, dict):
         if set(value) == {"before", "after"} and _is_secret(name):
             return {"before": MASK, "after": MASK}
-        return {key: masked(member, str(key)) for key, member in value.items()}
+        return {key: masked(member, name if _is_secret(name) else str(key)) for key, member in value.items()}
     if isinstance(value, list):
         return [masked(member, name) for member in value]
     return MASK if _is_secret(name) and value else value

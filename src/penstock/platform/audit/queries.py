@@ -1,0 +1,95 @@
+"""Reading the audit log of a company, or of one organization of it: pages of it, or all of it in batches."""
+
+from functools import cache
+from typing import Any
+
+import msgspec
+from sqlalchemy import bindparam, func, select, tuple_
+from sqlalchemy.sql.elements import ColumnElement
+
+from penstock.http.times import rfc3339
+from penstock.storage import Row, Statement
+from penstock.storage.platform_tables import audit_entries as entries
+
+FILTERS = ("action", "resource_type", "resource_id", "user_id")
+
+
+class Entry(msgspec.Struct, frozen=True):
+    id: str
+    user_id: str | None
+    action: str
+    resource_type: str
+    resource_id: str | None
+    details: msgspec.Raw
+    ip_address: str
+    user_agent: str
+    created_at: str
+
+
+_COLUMNS = (
+    entries.c.id,
+    entries.c.user_id,
+    entries.c.action,
+    entries.c.resource_type,
+    entries.c.resource_id,
+    entries.c.details,
+    entries.c.ip_address,
+    entries.c.user_agent,
+    entries.c.created_at,
+)
+
+
+def entry_from(row: Row) -> Entry:
+    id_, user_id, action, resource_type, resource_id, details, ip_address, user_agent, created = row
+    stored = msgspec.Raw(details.encode())
+    return Entry(id_, user_id, action, resource_type, resource_id, stored, ip_address, user_agent, rfc3339(created))
+
+
+@cache
+def page_of(filters: frozenset[str]) -> tuple[Statement, Statement]:
+    """The page and the count, for the filters that are given (`organization_id` is one too).
+
+    The ids are found in the index alone; only the rows that are shown are looked up.
+    """
+    shown = entries.alias("shown")
+    where = _where(filters)
+    ids = (
+        select(entries.c.id)
+        .where(*where)
+        .order_by(entries.c.created_at.desc(), entries.c.id.desc())
+        .limit(bindparam("limit"))
+        .offset(bindparam("offset"))
+        .subquery("ids")
+    )
+    page = (
+        select(*(shown.c[column.name] for column in _COLUMNS))
+        .select_from(ids.join(shown, shown.c.id == ids.c.id))
+        .order_by(shown.c.created_at.desc(), shown.c.id.desc())
+    )
+    return Statement(page), Statement(select(func.count()).select_from(entries).where(*where))
+
+
+@cache
+def batch_of(filters: frozenset[str]) -> Statement:
+    """The next entries after (`after_at`, `after_id`), the oldest first."""
+    return Statement(
+        select(*_COLUMNS)
+        .where(
+            *_where(filters),
+            tuple_(entries.c.created_at, entries.c.id)
+            > tuple_(
+                bindparam("after_at", type_=entries.c.created_at.type), bindparam("after_id", type_=entries.c.id.type)
+            ),
+        )
+        .order_by(entries.c.created_at, entries.c.id)
+        .limit(bindparam("limit"))
+    )
+
+
+def _where(filters: frozenset[str]) -> list[ColumnElement[Any]]:
+    return [
+        entries.c.company_id == bindparam("company_id"),
+        *(entries.c[name] == bindparam(name) for name in sorted(filters)),
+        entries.c.created_at >= bindparam("since"),
+        entries.c.created_at < bindparam("until"),
+    ]
