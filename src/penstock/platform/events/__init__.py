@@ -1,0 +1,5 @@
+"""Events: the lifecycle of a workflow's executions, listed and streamed."""
+
+from penstock.streams import NewEvent, append
+
+__all__ = ["NewEvent", "append"]

@@ -1,0 +1,67 @@
+"""/workflows/{id}/events and its stream."""
+
+from typing import Any
+
+from litestar import Request, get
+from litestar.params import FromPath
+
+from penstock.http.answers import Answer
+from penstock.http.openapi import answer, query
+from penstock.platform.access import access_of, guard
+from penstock.platform.events import queries
+from penstock.platform.events.filters import EVENT_FILTERS, filters_from
+from penstock.platform.events.openapi import AFTER, EVENT, EXECUTION_ID, PAGE, PERIOD, streamed
+from penstock.platform.events.streaming import open_stream
+from penstock.platform.executions.queries import COUNTS, counts_from
+from penstock.platform.paging import Page
+from penstock.platform.parts import parts_of
+from penstock.streams import EventStream
+from penstock.streams.reading import event_from
+
+Req = Request[Any, Any, Any]
+_TAGS = ["events"]
+_FILTERS = {"type": ("workflow.completed", "Of this type only.")} | EXECUTION_ID | PERIOD
+
+
+@get(
+    "/workflows/{id:str}/events",
+    guards=[guard],
+    tags=_TAGS,
+    summary="The events of a workflow",
+    operation_class=query(_FILTERS | PAGE),
+    responses={
+        200: answer(dict[str, Any], "Newest first.", {"items": [EVENT], "total": 1, "page": 1, "page_size": 50})
+    },
+)
+async def list_events(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
+    page, database = Page(request, *EVENT_FILTERS), parts_of(request).database
+    filters = filters_from(page.query, EVENT_FILTERS)
+    params = filters.params() | {"workflow_id": access_of(request).workflow_id}
+    items, count = queries.listing(filters.names)
+    if filters.values:
+        total = (await database.slow(count, **params))[0][0]
+        rows = await database.slow(items, **params, **page.bounds)
+    else:
+        total = counts_from(await database.all(COUNTS, **params)).get("events", 0)
+        rows = await database.all(items, **params, **page.bounds)
+    return page.answer([event_from(row) for row in rows], total)
+
+
+@get(
+    "/workflows/{id:str}/events/stream",
+    guards=[guard],
+    tags=_TAGS,
+    summary="The events of a workflow as they happen",
+    description=(
+        "Server-Sent Events: `id` is the event's id, `event` its type, `data` its JSON on one line. Only new ones,"
+        " unless `Last-Event-ID` or `after` says where to resume: then nothing is lost and nothing comes twice. A"
+        " comment comes every 15 seconds. `event: end` says why the server closes the stream."
+    ),
+    operation_class=query(_FILTERS | AFTER),
+    responses=streamed("Until one side closes it."),
+)
+async def stream_events(request: Req, id: FromPath[str]) -> EventStream:  # noqa: A002
+    return open_stream(request, "event", EVENT_FILTERS)
+
+
+HANDLERS = [list_events, stream_events]

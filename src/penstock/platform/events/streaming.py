@@ -1,0 +1,77 @@
+"""Opening a stream of events or logs: from where, of what, and for how long one may listen."""
+
+import base64
+from typing import Any
+
+import msgspec
+
+from penstock.http.answers import call_of
+from penstock.http.bodies import parse_query
+from penstock.platform.access import access_of, resolve
+from penstock.platform.events.filters import filters_from
+from penstock.platform.parts import Parts, parts_of
+from penstock.platform.texts import invalid
+from penstock.problems import Invalid, NotSignedIn
+from penstock.streams import EventStream, Kind
+
+_HIGHEST = 2**63 - 1
+
+
+class _Claims(msgspec.Struct):
+    exp: int
+
+
+def open_stream(request: Any, kind: Kind, known: tuple[str, ...]) -> EventStream:
+    parts, access, call = parts_of(request), access_of(request), call_of(request)
+    query = parse_query(request.scope["query_string"])
+    for name in query:
+        if name not in {"after", *known}:
+            raise invalid(name, f"no such parameter; there are {', '.join(sorted({'after', *known}))}")
+    authorization, workflow_id = call.header(b"authorization"), str(access.workflow_id)
+
+    async def permit() -> str | None:
+        return await _why_not(parts, authorization, workflow_id)
+
+    return EventStream(
+        parts.streams,
+        kind,
+        workflow_id,
+        matches=filters_from(query, known).matches,
+        permit=permit,
+        permit_key=(authorization, workflow_id),
+        after=_resume_after(call.headers.get(b"last-event-id"), query.get("after")),
+        expires_at=_expiry(authorization),
+    )
+
+
+def _resume_after(header: bytes | None, parameter: str | None) -> int | None:
+    """A browser that reconnects sends the header, with the address that it first used: the header is the newer."""
+    if header:
+        return _entry_id(header.decode("latin-1"), "Last-Event-ID")
+    return None if parameter is None else _entry_id(parameter, "after")
+
+
+def _entry_id(text: str, name: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= _HIGHEST):
+        raise Invalid(f"{name}: expected the id of an entry, a whole number")
+    return int(text)
+
+
+async def _why_not(parts: Parts, authorization: str, workflow_id: str) -> str | None:
+    try:
+        caller = await parts.tokens.caller(parts.database, authorization)
+    except NotSignedIn as error:
+        return error.detail
+    if caller is None:
+        return "not signed in"
+    access = await resolve(parts.database, caller, "workflow", workflow_id)
+    if access is None:
+        return "the workflow was deleted"
+    return "you have no role here any more" if access.role is None else None
+
+
+def _expiry(authorization: str) -> float:
+    """When the token ends that the guard has just verified."""
+    payload = authorization.split(".")[1]
+    decoded = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
+    return float(msgspec.json.decode(decoded, type=_Claims).exp)

@@ -1,0 +1,164 @@
+"""What it takes to start an execution, and to end one."""
+
+import re
+from typing import Any
+
+import msgspec
+import structlog
+
+from penstock.http.edge import Call
+from penstock.http.times import rfc3339
+from penstock.ids import uuid7
+from penstock.platform import audit
+from penstock.platform.access import Access
+from penstock.platform.engine import EngineRefused
+from penstock.platform.executions import queries
+from penstock.platform.executions.queries import Execution, execution_from
+from penstock.platform.parts import Parts
+from penstock.platform.texts import invalid
+from penstock.platform.workflows.rules import findings_of
+from penstock.problems import BadGateway, Conflict, Invalid, NotFound, TooLarge, Unprocessable
+from penstock.storage import Row, Transaction, now
+from penstock.storage.database import Reader
+from penstock.streams import ExecutionChange, Level, NewEvent, NewLog, append
+
+log = structlog.get_logger()
+
+_MOST_DATA = 256 * 1024
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_KEY_LIVES = 24 * 3600 * 1_000_000
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+
+
+class Trigger(msgspec.Struct, forbid_unknown_fields=True):
+    trigger_data: Any = {}
+
+
+class Triggered(msgspec.Struct, frozen=True):
+    execution: Execution
+    created: bool
+
+
+def valid_key(text: str | None) -> str | None:
+    """The value of the header `Idempotency-Key`, if there is one."""
+    if text is not None and not _KEY.fullmatch(text):
+        raise Invalid("Idempotency-Key: expected 1 to 255 visible ASCII characters")
+    return text
+
+
+def valid_data(value: Any) -> str:
+    """Any JSON, as stored: members sorted, so that the same data is the same text."""
+    encoded = msgspec.json.encode(value, order="sorted")
+    if len(encoded) > _MOST_DATA:
+        raise TooLarge(f"trigger_data may have {_MOST_DATA} bytes at most")
+    if _NUL.search(encoded):
+        raise invalid("trigger_data", "contains a character that cannot be stored")
+    return encoded.decode()
+
+
+async def trigger(parts: Parts, call: Call, access: Access, body: Trigger, key: str | None) -> Triggered:
+    """An execution of the deployed version, or of a draft's newest; the one that the key made before, if it did."""
+    workflow_id, data = str(access.workflow_id), valid_data(body.trigger_data)
+    async with parts.database.transaction() as tx:
+        workflow = await tx.one(queries.WORKFLOW if key is None else queries.WORKFLOW_ALONE, id=workflow_id)
+        if workflow is None:
+            raise NotFound("there is no such workflow")
+        if key is not None and (before := await _made_before(tx, workflow_id, key, data)) is not None:
+            return Triggered(before, created=False)
+        version = await _version_to_run(tx, workflow_id, workflow)
+        id_, at = uuid7(), now()
+        row = await tx.one(
+            queries.ADD,
+            id=id_,
+            workflow_id=workflow_id,
+            version=version,
+            trigger_type="manual",
+            trigger_data=data,
+            idempotency_key=key,
+            now=at,
+            metadata="{}",
+        )
+        assert row is not None  # noqa: S101
+        await audit.by(tx, call, access, "execution.trigger", id_, {"workflow_id": workflow_id, "version": version})
+        await append(tx, executions=[ExecutionChange(workflow_id, at, None, "pending")])
+    if parts.engine is not None:
+        await _start(parts, id_)
+    return Triggered(execution_from(row), created=True)
+
+
+async def _made_before(tx: Transaction, workflow_id: str, key: str, data: str) -> Execution | None:
+    row = await tx.one(queries.SAME_KEY, workflow_id=workflow_id, idempotency_key=key, since=now() - _KEY_LIVES)
+    if row is None:
+        return None
+    if row["trigger_data"] != data:
+        raise Conflict("this Idempotency-Key was used with other trigger_data; use a new key for a new execution")
+    return execution_from(row)
+
+
+async def _version_to_run(tx: Transaction, workflow_id: str, workflow: Row) -> int:
+    status, newest, deployed = workflow
+    if status == "active":
+        return int(deployed)
+    if status != "draft":
+        raise Conflict(f"the workflow is in status {status}; deploy it first")
+    row = await tx.one(queries.DEFINITION, id=workflow_id, version=newest)
+    findings = await findings_of(row[0]) if row is not None else []
+    if findings:
+        raise Unprocessable("the newest version is not valid, so it cannot run; see errors", errors=list(findings))
+    return int(newest)
+
+
+async def _start(parts: Parts, id_: str) -> None:
+    """It is durable as pending: an engine that cannot take it now finds it there later."""
+    assert parts.engine is not None  # noqa: S101
+    try:
+        await parts.engine.trigger(id_)
+    except EngineRefused as error:
+        log.warning("the engine did not take an execution; it stays pending", execution_id=id_, error=str(error))
+
+
+async def read(reader: Reader, id_: str) -> Execution:
+    row = await reader.one(queries.FIND, id=id_)
+    if row is None:
+        raise NotFound("there is no such execution")
+    return execution_from(row)
+
+
+async def cancel(parts: Parts, call: Call, access: Access, id_: str) -> Execution:
+    async with parts.database.transaction() as tx:
+        if await tx.one(queries.WORKFLOW, id=access.workflow_id) is None:
+            raise NotFound("there is no such execution")
+        unended = await tx.all(queries.UNENDED, id=id_)
+        if not unended:
+            ended = await read(tx, id_)
+            raise Conflict(f"the execution has ended; its status is {ended.status}")
+        await audit.by(tx, call, access, "execution.cancel", id_, {"workflow_id": access.workflow_id})
+        if parts.engine is None:
+            await _end_cancelled(tx, unended, access.caller.id)
+    if parts.engine is not None:
+        try:
+            await parts.engine.cancel(id_)
+        except EngineRefused as error:
+            raise BadGateway(f"the engine did not cancel the execution: {error}") from error
+    return await read(parts.database, id_)
+
+
+async def _end_cancelled(tx: Transaction, unended: Any, user_id: str) -> None:
+    at = now()
+    ids = [{"id_": row["id"], "now": at} for row in unended]
+    await tx.run_many(queries.CANCEL, ids)
+    await tx.run_many(queries.CANCEL_STEPS, ids)
+    await append(
+        tx,
+        events=[
+            NewEvent(row["workflow_id"], "workflow.cancelled", row["id"], data={"cancelledAt": rfc3339(at)})
+            for row in unended
+        ],
+        logs=[
+            NewLog(row["workflow_id"], Level.INFO, "execution cancelled", "engine", row["id"], {"user_id": user_id})
+            for row in unended
+        ],
+        executions=[
+            ExecutionChange(row["workflow_id"], row["created_at"], row["status"], "cancelled") for row in unended
+        ],
+    )
