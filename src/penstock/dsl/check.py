@@ -1,7 +1,7 @@
 """What is wrong with a definition: everything at once, each with its place, so that an editor can show it.
 
-For now the frame of the Serverless Workflow DSL 1.0 (document, task lists, kinds of tasks); what stands inside each task
-is checked where its kind is understood.
+For now the frame of the Serverless Workflow DSL 1.0 (document, task lists, kinds of tasks); what stands inside each
+task is checked where its kind is understood.
 """
 
 import re

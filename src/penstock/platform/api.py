@@ -8,8 +8,15 @@ from penstock.platform.audit.refusals import refuse
 from penstock.platform.auth import oauth2
 from penstock.platform.auth import routes as auth
 from penstock.platform.companies import routes as companies
+from penstock.platform.dashboards import routes as dashboards
+from penstock.platform.events import routes as events
+from penstock.platform.executions import routes as executions
+from penstock.platform.logs import routes as logs
 from penstock.platform.members import routes as members
 from penstock.platform.projects import routes as projects
+from penstock.platform.secrets import routes as secrets
+from penstock.platform.workflows import relation_routes as workflow_relations
+from penstock.platform.workflows import routes as workflows
 from penstock.problems import Denied
 
 PREFIX = "/api/v1"
@@ -19,6 +26,13 @@ HANDLERS = [
     *companies.HANDLERS,
     *members.HANDLERS,
     *projects.HANDLERS,
+    *secrets.HANDLERS,
+    *workflows.HANDLERS,
+    *workflow_relations.HANDLERS,
+    *executions.HANDLERS,
+    *events.HANDLERS,
+    *logs.HANDLERS,
+    *dashboards.HANDLERS,
     *audit.HANDLERS,
 ]
 

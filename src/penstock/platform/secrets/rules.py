@@ -7,6 +7,7 @@ import msgspec
 from penstock.http.edge import Call
 from penstock.platform import audit
 from penstock.platform.access import Access
+from penstock.platform.members.queries import KEEP
 from penstock.platform.parts import Parts
 from penstock.platform.secrets import queries
 from penstock.platform.secrets.queries import Secret, secret_from
@@ -49,6 +50,8 @@ async def put(parts: Parts, call: Call, access: Access, project_id: str, name: s
         raise invalid("value", f"may have {_LONGEST_VALUE} bytes at most")
     sealed = parts.vault.seal(project_id, name, value)
     async with parts.database.transaction() as tx:
+        if await tx.one(KEEP["project"], id=project_id) is None:
+            raise NotFound("there is no such project")
         row = await tx.one(
             queries.PUT,
             project_id=project_id,

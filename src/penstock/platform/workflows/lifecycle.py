@@ -1,0 +1,134 @@
+"""Deploy, stop, status: the record first, durably, then the engine, which reads the same record when it starts anew."""
+
+from collections.abc import Awaitable
+
+import msgspec
+import structlog
+
+from penstock.http.edge import Call
+from penstock.platform import audit
+from penstock.platform.access import Access
+from penstock.platform.engine import EngineRefused
+from penstock.platform.parts import Parts
+from penstock.platform.workflows import queries
+from penstock.platform.workflows.queries import Record
+from penstock.platform.workflows.rules import count_unended, findings_of, id_of, locked, read
+from penstock.problems import BadGateway, Conflict, Unprocessable
+from penstock.storage import Transaction, now
+from penstock.streams.journal import ExecutionChange, NewEvent, append
+
+log = structlog.get_logger()
+
+
+class StopRequest(msgspec.Struct, forbid_unknown_fields=True):
+    cancel_running: bool = False
+
+
+class Status(msgspec.Struct, frozen=True):
+    id: str
+    status: str
+    version: int
+    deployed_version: int | None
+    running: int
+    next_run_at: str | None
+
+
+async def deploy(parts: Parts, call: Call, access: Access, if_match: str) -> Record:
+    """Pin the newest version. Deploying again moves the pin; executions keep the version that they began with."""
+    id_ = id_of(access)
+    seen = (await read(parts.database, id_)).workflow
+    # Checked anew: what is stored may be the word of an earlier release's checker.
+    findings = await findings_of(seen.config_yaml)
+    async with parts.database.transaction() as tx:
+        before = (await locked(tx, id_, if_match)).workflow
+        if before.version != seen.version:
+            findings = before.validation.errors  # written a moment ago
+        if findings:
+            raise Unprocessable(
+                f"version {before.version} is not valid, so it cannot be deployed: {findings[0].message}",
+                errors=findings,
+            )
+        await _set_status(tx, call, access, before, "active", before.version)
+        event = NewEvent(id_, "workflow.deployed", data={"version": before.version})
+        if parts.engine is None:
+            await append(tx, events=[event])
+        record = await read(tx, id_)
+    if parts.engine is not None:
+        await _ask(parts, call, access, record, parts.engine.deploy(id_, before.version))
+        async with parts.database.transaction() as tx:
+            await append(tx, events=[event])
+    return record
+
+
+async def stop(parts: Parts, call: Call, access: Access, if_match: str, request: StopRequest) -> Record:
+    """End schedules and triggers. What runs goes on, unless it is to be cancelled. Stopping again changes nothing."""
+    id_ = id_of(access)
+    async with parts.database.transaction() as tx:
+        before = (await locked(tx, id_, if_match)).workflow
+        if before.status == "draft":
+            raise Conflict("it is a draft: it was never deployed, so there is nothing to stop")
+        was_stopped = before.status == "stopped"
+        if not was_stopped:
+            await _set_status(tx, call, access, before, "stopped", before.deployed_version)
+        event = [] if was_stopped else [NewEvent(id_, "workflow.stopped", data={"version": before.deployed_version})]
+        if parts.engine is None:
+            events, ended = await _cancel_all(tx, id_) if request.cancel_running else ([], [])
+            if ended:
+                await audit.by(tx, call, access, "execution.cancel", None, {"workflow_id": id_, "count": len(ended)})
+            await append(tx, events=[*event, *events], executions=ended)
+        record = await read(tx, id_)
+    if parts.engine is not None:
+        await _ask(parts, call, access, record, parts.engine.stop(id_, request.cancel_running))
+        async with parts.database.transaction() as tx:
+            await append(tx, events=event)
+    return record
+
+
+async def status(parts: Parts, access: Access) -> Status:
+    workflow = (await read(parts.database, id_of(access))).workflow
+    running = await count_unended(parts.database, workflow.id)
+    return Status(workflow.id, workflow.status, workflow.version, workflow.deployed_version, running, None)
+
+
+async def _set_status(
+    tx: Transaction, call: Call, access: Access, before: queries.Workflow, status: str, deployed_version: int | None
+) -> None:
+    await tx.run(
+        queries.SET_STATUS,
+        id_=before.id,
+        status=status,
+        deployed_version=deployed_version,
+        by=access.caller.id,
+        now=now(),
+    )
+    changes = audit.changes(
+        {"status": before.status, "deployed_version": before.deployed_version},
+        {"status": status, "deployed_version": deployed_version},
+    )
+    verb = {"active": "deploy", "stopped": "stop", "error": "refused"}[status]
+    await audit.by(tx, call, access, f"workflow.{verb}", before.id, changes)
+
+
+async def _cancel_all(tx: Transaction, id_: str) -> tuple[list[NewEvent], list[ExecutionChange]]:
+    """With no engine nobody else ends them, so they are only marked."""
+    rows = await tx.all(queries.LOCK_UNENDED, workflow_id=id_)
+    marks = [{"id_": row[0], "now": now()} for row in rows]
+    await tx.run_many(queries.CANCEL_EXECUTION, marks)
+    await tx.run_many(queries.CANCEL_STEPS, marks)
+    events = [NewEvent(id_, "workflow.cancelled", execution_id=execution_id) for execution_id, _, _ in rows]
+    return events, [ExecutionChange(id_, created_at, before, "cancelled") for _, before, created_at in rows]
+
+
+async def _ask(parts: Parts, call: Call, access: Access, record: Record, asked: Awaitable[None]) -> None:
+    """The engine does it, or the workflow's status says that it did not."""
+    try:
+        await asked
+    except Exception as error:
+        log.error("engine refused", request_id=call.request_id, workflow_id=record.workflow.id, exc_info=error)
+        async with parts.database.transaction() as tx:
+            now_ = await locked(tx, record.workflow.id, "")
+            # Whoever has changed its status since knows better.
+            if now_.workflow.status == record.workflow.status:
+                await _set_status(tx, call, access, now_.workflow, "error", now_.workflow.deployed_version)
+        reason = f": {error}" if isinstance(error, EngineRefused) else "; the server's log says why"
+        raise BadGateway(f"the engine refused, so the workflow's status is error{reason}") from error

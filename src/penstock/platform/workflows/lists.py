@@ -1,0 +1,101 @@
+"""Lists of workflows: those of a project, and all that one can see, filtered by status and by a part of their texts.
+
+A page is cut from an index of (project, time, id) before anything else is read, so that what a list costs depends on
+what its reader can see, not on how many workflows there are.
+"""
+
+import unicodedata
+from typing import Any
+
+from sqlalchemy import Select, Text, bindparam, func, select, union
+
+from penstock.platform.workflows.queries import COLUMNS, NEWEST
+from penstock.storage import Statement
+from penstock.storage.platform_tables import companies, grants, projects, workflows
+
+_BETWEEN = "\x01"
+
+
+def folded(*texts: str) -> str:
+    """Texts as they are searched: neither case nor width counts. By Python: SQLite only knows the case of ASCII."""
+    return _BETWEEN.join(unicodedata.normalize("NFKC", text).casefold().replace(_BETWEEN, " ") for text in texts)
+
+
+def pattern(q: str) -> str:
+    """`50%_off` finds itself and nothing else."""
+    escaped = folded(q).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
+
+
+class Lists:
+    """The statements of one list, for each combination of its filters."""
+
+    def __init__(self, visible: Any) -> None:
+        self._made = {
+            (status, q): _made(visible, _filters(status=status, q=q)) for status in (False, True) for q in (False, True)
+        }
+
+    def statements(self, filters: dict[str, Any]) -> tuple[Statement, Statement]:
+        """The page and the count."""
+        return self._made["status" in filters, "q" in filters]
+
+
+def _filters(*, status: bool, q: bool) -> list[Any]:
+    found = []
+    if status:
+        found.append(workflows.c.status == bindparam("status"))
+    if q:
+        found.append(workflows.c.search.like(bindparam("q", type_=Text), escape="\\"))
+    return found
+
+
+def _made(visible: Any, filters: list[Any]) -> tuple[Statement, Statement]:
+    found = visible(filters).subquery()
+    page = (
+        select(found.c.id)
+        .order_by(found.c.created_at.desc(), found.c.id.desc())
+        .limit(bindparam("limit"))
+        .offset(bindparam("offset"))
+        .subquery()
+    )
+    listed = (
+        select(*COLUMNS)
+        .select_from(page.join(NEWEST, workflows.c.id == page.c.id))
+        .order_by(workflows.c.created_at.desc(), workflows.c.id.desc())
+    )
+    return Statement(listed), Statement(select(func.count()).select_from(found))
+
+
+def _of_project(filters: list[Any]) -> Select[Any]:
+    return select(workflows.c.id, workflows.c.created_at).where(
+        workflows.c.project_id == bindparam("project_id"), *filters
+    )
+
+
+_mine = grants.c.user_id == bindparam("user_id")
+_organization = companies.alias("organization")
+# Every project that one sees: by a grant on it, on the organization that holds it, or on the company above.
+_PROJECTS = union(
+    select(grants.c.project_id).where(_mine, grants.c.project_id.is_not(None)),
+    select(projects.c.id).join(grants, grants.c.company_id == projects.c.company_id).where(_mine),
+    select(projects.c.id)
+    .join(_organization, _organization.c.id == projects.c.company_id)
+    .join(grants, grants.c.company_id == _organization.c.parent_id)
+    .where(_mine),
+)
+
+
+def _of_mine(filters: list[Any]) -> Any:
+    seen = _PROJECTS.subquery("seen")
+    return union(
+        select(workflows.c.id, workflows.c.created_at)
+        .select_from(workflows.join(seen, workflows.c.project_id == seen.c.project_id))
+        .where(*filters),
+        select(workflows.c.id, workflows.c.created_at)
+        .select_from(workflows.join(grants, grants.c.workflow_id == workflows.c.id))
+        .where(_mine, *filters),
+    )
+
+
+OF_PROJECT = Lists(_of_project)
+MINE = Lists(_of_mine)
