@@ -13,11 +13,14 @@ from penstock import projects
 from penstock.accounts import provider_routes, routes
 from penstock.accounts.hooks import Hooks
 from penstock.accounts.service import Accounts
+from penstock.egress import Egress
 from penstock.http import docs, health
 from penstock.http.answers import handle
 from penstock.http.edge import App, Edge, Receive, Scope, Send
 from penstock.platform import api
 from penstock.platform.auth.journal import AuditJournal
+from penstock.platform.iam.service import Iam
+from penstock.platform.iam.sign_in.saml import CompanySaml
 from penstock.platform.parts import Parts
 from penstock.platform.retention import Retention
 from penstock.platform.secrets.vault import Vault
@@ -93,14 +96,20 @@ def _assemble(
             accounts.journal = AuditJournal()
             streams = Hub(database)
             streams.start()
+            vault = Vault(settings, accounts.secret)
+            egress = Egress(settings.egress_deny, settings.egress_allow)
+            iam = Iam(settings, egress, vault, accounts.secret)
             app.state.platform = Parts(
                 settings,
                 database,
                 accounts,
                 Tokens(settings, accounts.secret),
-                Vault(settings, accounts.secret),
+                vault,
                 streams,
+                egress,
+                iam,
             )
+            accounts.saml_sources.append(CompanySaml(database, iam))
             retention = Retention(settings, database)
             retention.start()
             try:
@@ -108,6 +117,7 @@ def _assemble(
             finally:
                 await retention.stop()
                 await streams.close()
+                await iam.aclose()
                 await accounts.stop()
         finally:
             await database.close()

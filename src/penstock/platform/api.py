@@ -11,6 +11,8 @@ from penstock.platform.companies import routes as companies
 from penstock.platform.dashboards import routes as dashboards
 from penstock.platform.events import routes as events
 from penstock.platform.executions import routes as executions
+from penstock.platform.iam import routes as iam
+from penstock.platform.iam.sign_in import routes as iam_sign_in
 from penstock.platform.logs import routes as logs
 from penstock.platform.members import routes as members
 from penstock.platform.projects import routes as projects
@@ -34,6 +36,8 @@ HANDLERS = [
     *logs.HANDLERS,
     *dashboards.HANDLERS,
     *audit.HANDLERS,
+    *iam.HANDLERS,
+    *iam_sign_in.HANDLERS,
 ]
 
 

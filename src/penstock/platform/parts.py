@@ -5,7 +5,9 @@ from typing import Any
 import msgspec
 
 from penstock.accounts.service import Accounts
+from penstock.egress import Egress
 from penstock.platform.engine import Engine
+from penstock.platform.iam.service import Iam
 from penstock.platform.secrets.vault import Vault
 from penstock.platform.tokens import Tokens
 from penstock.settings import Settings
@@ -20,6 +22,8 @@ class Parts(msgspec.Struct, frozen=True):
     tokens: Tokens
     vault: Vault
     streams: Hub
+    egress: Egress
+    iam: Iam
     engine: Engine | None = None
 
 
