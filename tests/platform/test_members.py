@@ -136,8 +136,10 @@ async def test_bodies_that_are_not_valid_and_users_that_do_not_exist(acme: Acme)
         assert await acme("owner", "POST", path, body) == status, body
         assert await acme("owner", "POST", f"/projects/{acme.project}/members", body) == status, body
     member = acme.member("viewer")
-    for body, status in (({}, 200), ({"role": "king"}, 400), ({"role": None}, 400), ({"user_id": uuid7()}, 400)):
-        assert await acme("owner", "PUT", member, body) == status, body
+    assert await acme("owner", "PUT", member, {}) == 200
+    for wrong in ("king", None, 4):
+        assert await acme("owner", "PUT", member, {"role": wrong}) == 400, wrong
+    assert await acme("owner", "PUT", member, {"role": "viewer", "user_id": uuid7()}) == 400
     assert await acme("owner", "PUT", f"{path}/{uuid7()}", {"role": "viewer"}) == 404
     assert await acme("owner", "DELETE", f"{path}/nobody") == 404
 

@@ -18,11 +18,7 @@ class Page:
     """What part of a list is asked for, and the list's filters."""
 
     def __init__(self, request: Request[Any, Any, Any], *filters: str) -> None:
-        self.query: Form = parse_query(request.scope["query_string"])
-        known = {"page", "page_size", *filters}
-        for name in self.query:
-            if name not in known:
-                raise _invalid(name, f"no such parameter; there are {', '.join(sorted(known))}")
+        self.query = query_of(request, "page", "page_size", *filters)
         self.number = self._number("page", 1, _LAST_PAGE)
         self.size = self._number("page_size", _DEFAULT, _MOST)
 
@@ -46,6 +42,15 @@ class Page:
         if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
             raise _invalid(name, f"expected a number from 1 to {most}")
         return int(text)
+
+
+def query_of(request: Request[Any, Any, Any], *known: str) -> Form:
+    """The query's parameters; one that is not known is said, as it was meant to do something."""
+    query = parse_query(request.scope["query_string"])
+    for name in query:
+        if name not in known:
+            raise _invalid(name, f"no such parameter; there are {', '.join(sorted(known))}")
+    return query
 
 
 def period(query: Form) -> dict[str, int]:

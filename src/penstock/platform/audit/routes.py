@@ -14,7 +14,7 @@ from penstock.ids import is_uuid
 from penstock.platform.access import Access, access_of, guard
 from penstock.platform.audit import queries
 from penstock.platform.audit.queries import FILTERS, Entry, entry_from
-from penstock.platform.paging import Page, period
+from penstock.platform.paging import Page, period, query_of
 from penstock.platform.parts import parts_of
 from penstock.storage import Database, now
 
@@ -109,7 +109,7 @@ async def read_audit(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     | _PROBLEMS,
 )
 async def export_audit(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
-    bounds: dict[str, Any] = _log_of(access_of(request)) | period(Page(request, "since", "until").query)
+    bounds: dict[str, Any] = _log_of(access_of(request)) | period(query_of(request, "since", "until"))
     # What is written while we send is for the next export; else a busy log would never end.
     bounds["until"] = min(bounds["until"], now())
     return _Export(parts_of(request).database, bounds)
