@@ -49,7 +49,7 @@ class Vault:
             )
         try:
             return key.decrypt(sealed[:_NONCE], sealed[_NONCE:], _bound_to(project_id, name)).decode()
-        except InvalidTag:
+        except (InvalidTag, ValueError):
             # A value copied here from another project or name ends up here too.
             raise NotOpened(f"the secret {name} of project {project_id} was tampered with; set it again") from None
 
