@@ -19,6 +19,7 @@ from penstock.http.answers import handle
 from penstock.http.edge import App, Edge, Receive, Scope, Send
 from penstock.platform import api
 from penstock.platform.auth.journal import AuditJournal
+from penstock.platform.iam import types
 from penstock.platform.iam.service import Iam
 from penstock.platform.iam.sign_in.saml import CompanySaml
 from penstock.platform.parts import Parts
@@ -87,6 +88,8 @@ def create_accounts_app(settings: Settings, hooks: Hooks | None = None) -> "Moun
 def _assemble(
     settings: Settings, hooks: Hooks | None, handlers: Sequence[ControllerRouterHandler], mount: str = ""
 ) -> Edge:
+    iam_types = types.load(settings.iam_types)
+
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
         database = await open_database(settings.database.reveal(), pool=settings.database_pool)
@@ -98,7 +101,7 @@ def _assemble(
             streams.start()
             vault = Vault(settings, accounts.secret)
             egress = Egress(settings.egress_deny, settings.egress_allow)
-            iam = Iam(settings, egress, vault, accounts.secret)
+            iam = Iam(iam_types, egress, vault, accounts.secret)
             app.state.platform = Parts(
                 settings,
                 database,

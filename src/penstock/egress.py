@@ -122,8 +122,11 @@ class _Backend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Any = None,
     ) -> httpcore.AsyncNetworkStream:
-        async with asyncio.timeout(timeout if timeout is not None else _CONNECT_SECONDS):
-            addresses = await self._egress.addresses(host, port)
+        try:
+            async with asyncio.timeout(timeout if timeout is not None else _CONNECT_SECONDS):
+                addresses = await self._egress.addresses(host, port)
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(f"the name {host[:253]} was not resolved in time") from error
         failure: Exception = Unresolved(f"there is no host {host[:253]}")
         for address in addresses:
             try:

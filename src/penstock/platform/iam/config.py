@@ -275,7 +275,9 @@ def with_kept_secrets(provider_type: str, given: Config, stored: Config) -> Conf
 def destination(provider_type: str, config: Config) -> Any:
     """Where, and how, the secrets of a configuration are sent. For types that we do not know, anything may matter."""
     if provider_type in KINDS:
-        return [config.get(name) or None for name in _DESTINATION.get(provider_type, ())]
+        usual = {field.name: field.default for field in msgspec.structs.fields(KINDS[provider_type])}
+        names = _DESTINATION.get(provider_type, ())
+        return [config[name] if config.get(name, "") != "" else usual[name] for name in names]
     return masked(provider_type, config)
 
 

@@ -18,6 +18,7 @@ from ldap3.core.exceptions import (
     LDAPInvalidCredentialsResult,
     LDAPInvalidDnError,
     LDAPNoSuchObjectResult,
+    LDAPOperationResult,
     LDAPSizeLimitExceededResult,
     LDAPSocketOpenError,
     LDAPStartTLSError,
@@ -106,7 +107,10 @@ def _connect(
     opened.append(connection)
     connection.open(read_server_info=False)
     if start_tls:
-        connection.start_tls(read_server_info=False)
+        try:
+            connection.start_tls(read_server_info=False)
+        except LDAPOperationResult as error:
+            raise LDAPStartTLSError(str(error)) from error
     connection.bind(read_server_info=False)
     return connection
 

@@ -161,10 +161,10 @@ async def test(parts: Parts, call: Call, access: Access, id_: str) -> Outcome:
 
 
 async def _tried(iam: Iam, provider: Stored) -> Outcome:
-    kind = iam.types.find(provider.provider_type)
-    if kind is None:
-        return Outcome(False, f"there is no implementation of the type {provider.provider_type} here (iam_types)")
     try:
+        kind = iam.types.find(provider.provider_type)
+        if kind is None:
+            return Outcome(False, f"there is no implementation of the type {provider.provider_type} here (iam_types)")
         async with asyncio.timeout(SECONDS):
             outcome: Outcome = await kind.test(iam.config_of(provider), iam.egress)
     except ProbeFailed as error:

@@ -9,12 +9,13 @@ from typing import Any, Generic, TypeVar
 from penstock.accounts.oauth import OAuthClient
 from penstock.accounts.saml import IdentityProvider, read_metadata
 from penstock.egress import Egress
-from penstock.platform.iam import config, types
+from penstock.platform.iam import config
 from penstock.platform.iam.probe.http import ask
 from penstock.platform.iam.queries import Stored
 from penstock.platform.iam.sealing import open_config
+from penstock.platform.iam.types import Types
 from penstock.platform.secrets.vault import Vault
-from penstock.settings import OAuthProvider, Secret, Settings
+from penstock.settings import OAuthProvider, Secret
 from penstock.storage.secret import derive
 
 T = TypeVar("T")
@@ -23,10 +24,10 @@ _METADATA_SECONDS = 3600
 
 
 class Iam:
-    def __init__(self, settings: Settings, egress: Egress, vault: Vault, secret: bytes) -> None:
+    def __init__(self, known_types: Types, egress: Egress, vault: Vault, secret: bytes) -> None:
         self.egress = egress
         self.vault = vault
-        self.types = types.load(settings.iam_types)
+        self.types = known_types
         self.sign_in_key = derive(secret, "iam sign-in")
         self._http = egress.client()
         self._oidc: _Kept[OAuthClient] = _Kept()
