@@ -147,7 +147,7 @@ class TestAccess:
         below = roles[: roles.index(least)]
         for name, role in (("stranger", None), *((f"the-{role}", role) for role in below[-1:])):
             person = await scene.joined(name, role)
-            body = {"json": {}} if method in {"PUT", "POST"} else {}
+            body: dict[str, Any] = {"json": {}} if method in {"PUT", "POST"} else {}
             assert (await person.request(method, path, **body)).status_code == 403, role
         allowed = await scene.joined("allowed", least)
         body = {"json": {"name": "x"}} if method in {"PUT", "POST"} and "deploy" not in path else {}

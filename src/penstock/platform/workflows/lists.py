@@ -7,7 +7,7 @@ what its reader can see, not on how many workflows there are.
 import unicodedata
 from typing import Any
 
-from sqlalchemy import Select, Text, bindparam, func, select, union
+from sqlalchemy import Select, Text, bindparam, func, select, union, union_all
 
 from penstock.platform.workflows.queries import COLUMNS, NEWEST
 from penstock.storage import Statement
@@ -86,14 +86,17 @@ _PROJECTS = union(
 
 
 def _of_mine(filters: list[Any]) -> Any:
-    seen = _PROJECTS.subquery("seen")
-    return union(
+    """Those of the projects that one sees, and those of other projects with a grant of their own. The two never meet,
+    so what came twice need not be looked for (one run on a busy machine, SQLite, 10,000 seen: a page 77 -> 47 ms)."""
+    seen = _PROJECTS.cte("seen")
+    return union_all(
         select(workflows.c.id, workflows.c.created_at)
         .select_from(workflows.join(seen, workflows.c.project_id == seen.c.project_id))
         .where(*filters),
         select(workflows.c.id, workflows.c.created_at)
         .select_from(workflows.join(grants, grants.c.workflow_id == workflows.c.id))
-        .where(_mine, *filters),
+        .where(_mine, workflows.c.project_id.not_in(select(seen.c.project_id)), *filters)
+        .distinct(),
     )
 
 
