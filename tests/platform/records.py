@@ -6,9 +6,11 @@ import httpx
 from sqlalchemy import func, insert, select, text, update
 
 from penstock.ids import uuid7
-from penstock.storage import Database, Statement, now
+from penstock.storage import Database, Statement, Transaction, now
 from penstock.storage.schema import metadata
 from tests.platform.people import Person
+
+Place = Database | Transaction
 
 
 def database_of(client: httpx.AsyncClient) -> Database:
@@ -17,13 +19,17 @@ def database_of(client: httpx.AsyncClient) -> Database:
     return database
 
 
-async def add(database: Database, table: str, **values: Any) -> None:
+async def add(database: Place, table: str, **values: Any) -> None:
     """What the test does not care about is blank or zero."""
     for column in metadata.tables[table].c:
         if not column.nullable and column.name not in values and column.autoincrement is not True:
             values[column.name] = "" if column.type.python_type is str else 0
+    statement = Statement(insert(metadata.tables[table]).values(**values))
+    if isinstance(database, Transaction):
+        await database.run(statement)
+        return
     async with database.transaction() as tx:
-        await tx.run(Statement(insert(metadata.tables[table]).values(**values)))
+        await tx.run(statement)
 
 
 async def count(database: Database, table: str, where: str = "1 = 1", **params: Any) -> int:
@@ -37,14 +43,14 @@ def _times() -> dict[str, int]:
     return {"created_at": now(), "updated_at": now()}
 
 
-async def add_grant(database: Database, user_id: str, role: int, **place: str) -> str:
+async def add_grant(database: Place, user_id: str, role: int, **place: str) -> str:
     """A direct grant: `company_id`, `project_id` or `workflow_id`."""
     id_ = uuid7()
     await add(database, "grants", id=id_, user_id=user_id, role=role, **place, **_times())
     return id_
 
 
-async def add_company(database: Database, owner_id: str, parent_id: str | None = None) -> str:
+async def add_company(database: Place, owner_id: str, parent_id: str | None = None) -> str:
     id_ = uuid7()
     await add(
         database,
@@ -60,7 +66,7 @@ async def add_company(database: Database, owner_id: str, parent_id: str | None =
     return id_
 
 
-async def add_project(database: Database, company_id: str) -> str:
+async def add_project(database: Place, company_id: str) -> str:
     id_ = uuid7()
     await add(
         database,
@@ -76,7 +82,7 @@ async def add_project(database: Database, company_id: str) -> str:
     return id_
 
 
-async def add_workflow(database: Database, project_id: str, user_id: str, *, status: str = "draft") -> str:
+async def add_workflow(database: Place, project_id: str, user_id: str, *, status: str = "draft") -> str:
     id_ = uuid7()
     await add(
         database,
@@ -99,6 +105,7 @@ async def add_workflow(database: Database, project_id: str, user_id: str, *, sta
         workflow_id=id_,
         version=1,
         config_yaml="",
+        findings="[]",
         created_by=user_id,
         created_at=now(),
     )
@@ -106,7 +113,7 @@ async def add_workflow(database: Database, project_id: str, user_id: str, *, sta
 
 
 async def add_execution(
-    database: Database, workflow_id: str, *, status: str = "pending", completed_at: int | None = None
+    database: Place, workflow_id: str, *, status: str = "pending", completed_at: int | None = None
 ) -> str:
     id_ = uuid7()
     await add(
@@ -125,7 +132,7 @@ async def add_execution(
     return id_
 
 
-async def add_provider(database: Database, company_id: str) -> tuple[str, str]:
+async def add_provider(database: Place, company_id: str) -> tuple[str, str]:
     """An identity provider and a mapping of it."""
     provider_id, mapping_id = uuid7(), uuid7()
     await add(

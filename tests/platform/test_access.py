@@ -69,21 +69,22 @@ class World:
     async def plant(self, resource: str | None, level: str) -> dict[str, str]:
         """A fresh tree, in which everybody has their role at this level; what to write for each path parameter."""
         founder = self.ids["founder"]
-        company = await add_company(self.database, founder)
-        organization = await add_company(self.database, founder, company)
-        project = await add_project(self.database, organization)
-        workflow = await add_workflow(self.database, project, founder)
-        execution = await add_execution(self.database, workflow)
-        provider, mapping = await add_provider(self.database, company)
-        places = {
-            "company": ("company_id", company),
-            "organization": ("company_id", organization),
-            "project": ("project_id", project),
-            "workflow": ("workflow_id", workflow),
-        }
-        column, place = places[level]
-        for role in Role:
-            await add_grant(self.database, self.ids[role.label], int(role), **{column: place})
+        async with self.database.transaction() as tx:
+            company = await add_company(tx, founder)
+            organization = await add_company(tx, founder, company)
+            project = await add_project(tx, organization)
+            workflow = await add_workflow(tx, project, founder)
+            execution = await add_execution(tx, workflow)
+            provider, mapping = await add_provider(tx, company)
+            places = {
+                "company": ("company_id", company),
+                "organization": ("company_id", organization),
+                "project": ("project_id", project),
+                "workflow": ("workflow_id", workflow),
+            }
+            column, place = places[level]
+            for role in Role:
+                await add_grant(tx, self.ids[role.label], int(role), **{column: place})
         targets = {
             "company": organization if level == "organization" else company,
             "project": project,
