@@ -62,8 +62,7 @@ _ranked = select(
 
 def _percentile(percent: int) -> ColumnElement[int]:
     """By nearest rank: a duration that one of them really took."""
-    nearest = (_ranked.c.n * percent + 99).op("/")(100)  # both databases divide whole numbers to whole numbers
-    return func.max(case((_ranked.c.rank == nearest, _ranked.c.micros)))
+    return func.min(case((_ranked.c.rank * 100 >= _ranked.c.n * percent, _ranked.c.micros)))
 
 
 DURATIONS = Statement(select(_percentile(50), _percentile(95)).select_from(_ranked))
