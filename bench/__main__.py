@@ -11,6 +11,8 @@ from rich.console import Console
 
 from bench.accounts.run import Plan, choose, measure
 from bench.accounts.servers import BenchError
+from bench.platform.run import measure_lists, measure_rates, save
+from bench.platform.seeds import Size
 
 DEFAULT_JSON = Path("var/bench/accounts.json")
 Names = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)]
@@ -59,6 +61,44 @@ def accounts(
     """
     plan = Plan(seconds, connections, sign_in_connections, rounds, users)
     measure(choose(only or [], without or []), plan, console, json)
+
+
+@app.command
+def platform(
+    *,
+    lists: bool = True,
+    rates: bool = True,
+    rounds: int = 20,
+    seconds: int = 5,
+    connections: int = 32,
+    tenth: bool = False,
+    database: str | None = None,
+    json: Path = Path("var/bench/platform.json"),
+) -> None:
+    """Lists and dashboards over a million rows, and workflows read and written beside FastAPI.
+
+    Parameters
+    ----------
+    lists
+        Time every list and dashboard.
+    rates
+        Measure requests per second.
+    rounds
+        How often each list is asked.
+    seconds
+        How long each measurement of a rate takes.
+    connections
+        How many connections are open at once.
+    tenth
+        A tenth of the rows.
+    database
+        The address of an empty PostgreSQL database to fill for the lists; left out: a SQLite file in var/bench.
+    json
+        Where to write the figures.
+    """
+    size = Size(100, 1_000, 10_000, 3, 100_000, 100_000) if tenth else Size()
+    timings = measure_lists(size, database, rounds, console) if lists else []
+    save(timings, measure_rates(seconds, 3, connections, console) if rates else [], json)
 
 
 def _as_interrupt(_: int, __: FrameType | None) -> None:
