@@ -4,7 +4,8 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, func, select, tuple_
+from sqlalchemy import Column, bindparam, func, select, tuple_
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.elements import ColumnElement
 
 from penstock.http.times import rfc3339
@@ -12,6 +13,30 @@ from penstock.storage import Row, Statement
 from penstock.storage.platform_tables import audit_entries as entries
 
 FILTERS = ("action", "resource_type", "resource_id", "user_id")
+
+# The filter that leaves the fewest entries, first: its index is the one to use.
+_SELECTIVE = ("resource_id", "user_id", "action", "organization_id", "resource_type")
+
+
+class _Unindexed(ColumnElement[Any]):
+    """A column whose index SQLite is not to choose: it keeps no statistics, and took the index of the type for one
+    resource's entries (measured: 250 ms instead of 1 at 300,000 entries). PostgreSQL knows better by itself."""
+
+    inherit_cache = True
+
+    def __init__(self, column: Column[Any]) -> None:
+        self.column = column
+        self.type = column.type
+
+
+@compiles(_Unindexed)
+def _plain(element: _Unindexed, compiler: Any, **options: Any) -> str:
+    return str(compiler.process(element.column, **options))
+
+
+@compiles(_Unindexed, "sqlite")
+def _with_plus(element: _Unindexed, compiler: Any, **options: Any) -> str:
+    return f"+{compiler.process(element.column, **options)}"
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -87,9 +112,11 @@ def batch_of(filters: frozenset[str]) -> Statement:
 
 
 def _where(filters: frozenset[str]) -> list[ColumnElement[Any]]:
+    given = [name for name in _SELECTIVE if name in filters]
     return [
         entries.c.company_id == bindparam("company_id"),
-        *(entries.c[name] == bindparam(name) for name in sorted(filters)),
+        *(entries.c[name] == bindparam(name) for name in given[:1]),
+        *(_Unindexed(entries.c[name]) == bindparam(name, type_=entries.c[name].type) for name in given[1:]),
         entries.c.created_at >= bindparam("since"),
         entries.c.created_at < bindparam("until"),
     ]
