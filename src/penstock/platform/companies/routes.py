@@ -7,6 +7,8 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import parse_query, read_json
+from penstock.http.openapi import answer, json_body, query
+from penstock.platform import shown
 from penstock.platform.access import access_of, guard
 from penstock.platform.companies import queries, rules
 from penstock.platform.companies.queries import company_from
@@ -16,6 +18,9 @@ from penstock.platform.parts import parts_of
 
 Req = Request[Any, Any, Any]
 _TAGS = ["companies"]
+_ONE = {200: answer(queries.Company, "The company.", shown.COMPANY)}
+_ONE_ORGANIZATION = {200: answer(queries.Company, "The organization.", shown.ORGANIZATION)}
+_FORCE = query({"force": ("true", "Cancel what runs inside, and delete.")})
 
 
 def _created(company: queries.Company) -> Answer:
@@ -29,7 +34,13 @@ def _force(request: Req) -> bool:
     return parse_query(request.scope["query_string"]).flag("force")
 
 
-@get("/companies", guards=[guard], tags=_TAGS, summary="The companies in which I have a role anywhere")
+@get(
+    "/companies",
+    guards=[guard],
+    tags=_TAGS,
+    summary="The companies in which I have a role anywhere",
+    responses=shown.page_of(shown.COMPANY, "companies") | shown.SIGNED_OUT,
+)
 async def list_companies(request: Req) -> Answer:
     page, database = Page(request), parts_of(request).database
     me = access_of(request).caller.id
@@ -38,18 +49,35 @@ async def list_companies(request: Req) -> Answer:
     return page.answer([company_from(row) for row in rows], total[0] if total is not None else 0)
 
 
-@post("/companies", guards=[guard], tags=_TAGS, summary="Create a company")
+@post(
+    "/companies",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Create a company",
+    operation_class=json_body(NewCompany, {"name": "Acme"}),
+    responses={201: answer(queries.Company, "The company; you are its owner.", shown.COMPANY)}
+    | shown.INVALID
+    | shown.SIGNED_OUT
+    | shown.TAKEN,
+)
 async def create_company(request: Req) -> Answer:
     body = await read_json(request, NewCompany)
     return _created(await rules.create(parts_of(request), call_of(request), access_of(request), body, parent_id=None))
 
 
-@get("/companies/{id:str}", guards=[guard], tags=_TAGS, summary="Read a company")
+@get("/companies/{id:str}", guards=[guard], tags=_TAGS, summary="Read a company", responses=_ONE | shown.REFUSED)
 async def read_company(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return json(await rules.read(parts_of(request), id, organization=False))
 
 
-@put("/companies/{id:str}", guards=[guard], tags=_TAGS, summary="Change a company")
+@put(
+    "/companies/{id:str}",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Change a company",
+    operation_class=json_body(CompanyChange, {"name": "Ajax"}),
+    responses=_ONE | shown.INVALID | shown.REFUSED | shown.TAKEN,
+)
 async def update_company(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     body = await read_json(request, CompanyChange)
     return json(
@@ -57,7 +85,15 @@ async def update_company(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
     )
 
 
-@delete("/companies/{id:str}", guards=[guard], tags=_TAGS, summary="Delete a company and all inside", status_code=200)
+@delete(
+    "/companies/{id:str}",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Delete a company and all inside",
+    status_code=200,
+    operation_class=_FORCE,
+    responses=shown.GONE | shown.REFUSED | shown.BUSY,
+)
 async def delete_company(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     await rules.delete(
         parts_of(request), call_of(request), access_of(request), id, organization=False, force=_force(request)
@@ -65,7 +101,13 @@ async def delete_company(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
     return Answer(204, b"", "")
 
 
-@get("/companies/{cid:str}/organizations", guards=[guard], tags=_TAGS, summary="The organizations of a company")
+@get(
+    "/companies/{cid:str}/organizations",
+    guards=[guard],
+    tags=_TAGS,
+    summary="The organizations of a company",
+    responses=shown.page_of(shown.ORGANIZATION, "organizations") | shown.REFUSED,
+)
 async def list_organizations(request: Req, cid: FromPath[str]) -> Answer:
     page, database = Page(request), parts_of(request).database
     total = await database.one(queries.COUNT_ORGANIZATIONS, parent_id=cid)
@@ -73,18 +115,41 @@ async def list_organizations(request: Req, cid: FromPath[str]) -> Answer:
     return page.answer([company_from(row) for row in rows], total[0] if total is not None else 0)
 
 
-@post("/companies/{cid:str}/organizations", guards=[guard], tags=_TAGS, summary="Create an organization")
+@post(
+    "/companies/{cid:str}/organizations",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Create an organization",
+    operation_class=json_body(NewCompany, {"name": "North"}),
+    responses={201: answer(queries.Company, "The organization; you are its owner.", shown.ORGANIZATION)}
+    | shown.INVALID
+    | shown.REFUSED
+    | shown.TAKEN,
+)
 async def create_organization(request: Req, cid: FromPath[str]) -> Answer:
     body = await read_json(request, NewCompany)
     return _created(await rules.create(parts_of(request), call_of(request), access_of(request), body, parent_id=cid))
 
 
-@get("/organizations/{id:str}", guards=[guard], tags=_TAGS, summary="Read an organization")
+@get(
+    "/organizations/{id:str}",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Read an organization",
+    responses=_ONE_ORGANIZATION | shown.REFUSED,
+)
 async def read_organization(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return json(await rules.read(parts_of(request), id, organization=True))
 
 
-@put("/organizations/{id:str}", guards=[guard], tags=_TAGS, summary="Change an organization")
+@put(
+    "/organizations/{id:str}",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Change an organization",
+    operation_class=json_body(CompanyChange, {"name": "South"}),
+    responses=_ONE_ORGANIZATION | shown.INVALID | shown.REFUSED | shown.TAKEN,
+)
 async def update_organization(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     body = await read_json(request, CompanyChange)
     return json(
@@ -92,7 +157,15 @@ async def update_organization(request: Req, id: FromPath[str]) -> Answer:  # noq
     )
 
 
-@delete("/organizations/{id:str}", guards=[guard], tags=_TAGS, summary="Delete an organization", status_code=200)
+@delete(
+    "/organizations/{id:str}",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Delete an organization",
+    status_code=200,
+    operation_class=_FORCE,
+    responses=shown.GONE | shown.REFUSED | shown.BUSY,
+)
 async def delete_organization(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     await rules.delete(
         parts_of(request), call_of(request), access_of(request), id, organization=True, force=_force(request)

@@ -7,6 +7,8 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import read_json
+from penstock.http.openapi import answer, json_body, problems
+from penstock.platform import shown
 from penstock.platform.access import access_of, guard
 from penstock.platform.members import queries, rules
 from penstock.platform.members.rules import Level, NewMember, RoleChange
@@ -15,6 +17,12 @@ from penstock.platform.parts import parts_of
 
 Req = Request[Any, Any, Any]
 _TAGS = ["members"]
+_LIST = shown.page_of(shown.MEMBER | shown.PERSON, "members") | shown.REFUSED
+_NEW = json_body(NewMember, {"email": "ann@example.com", "role": "editor"})
+_ADDED = {201: answer(queries.Membership, "The membership.", shown.MEMBER)}
+_CHANGED = {200: answer(queries.Membership, "The membership, with its new role.", shown.MEMBER)}
+_WRONG = problems((400, "role: expected viewer, editor, admin or owner"))
+_LAST_OWNER = problems((409, "they are the last owner; make someone else an owner first"))
 
 
 async def _list(request: Req, level: Level, id_: str) -> Answer:
@@ -40,38 +48,79 @@ async def _remove(request: Req, level: Level, id_: str, uid: str) -> Answer:
     return Answer(204, b"", "")
 
 
-@get("/companies/{id:str}/members", guards=[guard], tags=_TAGS, summary="Members of a company or organization")
+@get(
+    "/companies/{id:str}/members",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Members of a company or organization",
+    responses=_LIST,
+)
 async def list_company_members(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return await _list(request, "company", id)
 
 
-@post("/companies/{id:str}/members", guards=[guard], tags=_TAGS, summary="Add a member")
+@post(
+    "/companies/{id:str}/members",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Add a member",
+    operation_class=_NEW,
+    responses=_ADDED | _WRONG | shown.REFUSED | problems((409, "they are a member already; change their role instead")),
+)
 async def add_company_member(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return await _add(request, "company", id)
 
 
-@put("/companies/{id:str}/members/{uid:str}", guards=[guard], tags=_TAGS, summary="Change a member's role")
+@put(
+    "/companies/{id:str}/members/{uid:str}",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Change a member's role",
+    operation_class=json_body(RoleChange, {"role": "admin"}),
+    responses=_CHANGED | _WRONG | shown.REFUSED | _LAST_OWNER,
+)
 async def change_company_member(request: Req, id: FromPath[str], uid: FromPath[str]) -> Answer:  # noqa: A002
     body = await read_json(request, RoleChange)
     return json(await rules.change(parts_of(request), call_of(request), access_of(request), id, uid, body))
 
 
-@delete("/companies/{id:str}/members/{uid:str}", guards=[guard], tags=_TAGS, summary="Remove a member", status_code=200)
+@delete(
+    "/companies/{id:str}/members/{uid:str}",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Remove a member",
+    status_code=200,
+    responses=shown.GONE | shown.REFUSED | _LAST_OWNER,
+)
 async def remove_company_member(request: Req, id: FromPath[str], uid: FromPath[str]) -> Answer:  # noqa: A002
     return await _remove(request, "company", id, uid)
 
 
-@get("/projects/{id:str}/members", guards=[guard], tags=_TAGS, summary="Members of a project")
+@get("/projects/{id:str}/members", guards=[guard], tags=_TAGS, summary="Members of a project", responses=_LIST)
 async def list_project_members(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return await _list(request, "project", id)
 
 
-@post("/projects/{id:str}/members", guards=[guard], tags=_TAGS, summary="Add a member, or change their role")
+@post(
+    "/projects/{id:str}/members",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Add a member, or change their role",
+    operation_class=_NEW,
+    responses=_ADDED | _CHANGED | _WRONG | shown.REFUSED,
+)
 async def add_project_member(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return await _add(request, "project", id)
 
 
-@delete("/projects/{id:str}/members/{uid:str}", guards=[guard], tags=_TAGS, summary="Remove a member", status_code=200)
+@delete(
+    "/projects/{id:str}/members/{uid:str}",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Remove a member",
+    status_code=200,
+    responses=shown.GONE | shown.REFUSED,
+)
 async def remove_project_member(request: Req, id: FromPath[str], uid: FromPath[str]) -> Answer:  # noqa: A002
     return await _remove(request, "project", id, uid)
 

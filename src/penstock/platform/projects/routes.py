@@ -7,6 +7,8 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import parse_query, read_json
+from penstock.http.openapi import answer, json_body, query
+from penstock.platform import shown
 from penstock.platform.access import access_of, guard
 from penstock.platform.paging import Page
 from penstock.platform.parts import parts_of
@@ -16,9 +18,16 @@ from penstock.platform.projects.rules import NewProject, ProjectChange
 
 Req = Request[Any, Any, Any]
 _TAGS = ["projects"]
+_ONE = {200: answer(queries.Project, "The project.", shown.PROJECT)}
 
 
-@get("/organizations/{oid:str}/projects", guards=[guard], tags=_TAGS, summary="The projects of an organization")
+@get(
+    "/organizations/{oid:str}/projects",
+    guards=[guard],
+    tags=_TAGS,
+    summary="The projects of an organization",
+    responses=shown.page_of(shown.PROJECT, "projects") | shown.REFUSED,
+)
 async def list_projects(request: Req, oid: FromPath[str]) -> Answer:
     page, database = Page(request), parts_of(request).database
     total = await database.one(queries.COUNT, company_id=oid)
@@ -26,7 +35,17 @@ async def list_projects(request: Req, oid: FromPath[str]) -> Answer:
     return page.answer([project_from(row) for row in rows], total[0] if total is not None else 0)
 
 
-@post("/organizations/{oid:str}/projects", guards=[guard], tags=_TAGS, summary="Create a project")
+@post(
+    "/organizations/{oid:str}/projects",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Create a project",
+    operation_class=json_body(NewProject, {"name": "Apollo"}),
+    responses={201: answer(queries.Project, "The project; you are its owner.", shown.PROJECT)}
+    | shown.INVALID
+    | shown.REFUSED
+    | shown.TAKEN,
+)
 async def create_project(request: Req, oid: FromPath[str]) -> Answer:
     body = await read_json(request, NewProject)
     project = await rules.create(parts_of(request), call_of(request), access_of(request), oid, body)
@@ -35,18 +54,33 @@ async def create_project(request: Req, oid: FromPath[str]) -> Answer:
     return answer
 
 
-@get("/projects/{id:str}", guards=[guard], tags=_TAGS, summary="Read a project")
+@get("/projects/{id:str}", guards=[guard], tags=_TAGS, summary="Read a project", responses=_ONE | shown.REFUSED)
 async def read_project(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return json(await rules.read(parts_of(request).database, id))
 
 
-@put("/projects/{id:str}", guards=[guard], tags=_TAGS, summary="Change a project")
+@put(
+    "/projects/{id:str}",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Change a project",
+    operation_class=json_body(ProjectChange, {"description": "To the moon"}),
+    responses=_ONE | shown.INVALID | shown.REFUSED | shown.TAKEN,
+)
 async def update_project(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     body = await read_json(request, ProjectChange)
     return json(await rules.update(parts_of(request), call_of(request), access_of(request), id, body))
 
 
-@delete("/projects/{id:str}", guards=[guard], tags=_TAGS, summary="Delete a project and all inside", status_code=200)
+@delete(
+    "/projects/{id:str}",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Delete a project and all inside",
+    status_code=200,
+    operation_class=query({"force": ("true", "Cancel what runs inside, and delete.")}),
+    responses=shown.GONE | shown.REFUSED | shown.BUSY,
+)
 async def delete_project(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     force = parse_query(request.scope["query_string"]).flag("force")
     await rules.delete(parts_of(request), call_of(request), access_of(request), id, force=force)
