@@ -1,15 +1,19 @@
 """What README.md and the other pages promise is so, word for word."""
 
 import re
+import sqlite3
 import subprocess
 import tomllib
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock.cli.reference import PROVIDER_MEMBERS, SECTIONS, reference
 from penstock.settings import OAuthProvider, Settings, load
 from tests.cli.running import server
+from tests.conftest import client_of
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -95,3 +99,21 @@ def test_the_example_file_is_valid_when_it_is_uncommented(tmp_path: Path) -> Non
     loaded = load(file, environ={})
     assert {name for name, source in loaded.sources.items() if source == "default"} == set()
     assert set(loaded.settings.oauth_providers) == {"google", "github", "company"}
+
+
+@pytest.mark.anyio
+async def test_the_mounted_application_of_the_accounts_page_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "accounts.md").read_text(), re.DOTALL)
+    (mounted,) = [block for block in blocks if "create_accounts_app" in block]
+    page: dict[str, Any] = {}
+    exec(compile(mounted, "docs/accounts.md", "exec"), page)
+    async with page["lifespan"](page["app"]), client_of(page["app"]) as client:
+        with closing(sqlite3.connect("var/penstock.db")) as connection, connection:
+            connection.execute("CREATE TABLE customers (userid INTEGER)")
+        answer = await client.post("/user/create", data={"email": "ada@example.com", "password": "correct horse"})
+        assert answer.status_code == 200, answer.text
+        with closing(sqlite3.connect("var/penstock.db")) as connection:
+            assert connection.execute("SELECT userid FROM customers").fetchall() == [(1,)]
