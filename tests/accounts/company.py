@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from penstock.accounts.saml import Keypair
+from tests.accounts.oauth.browser import peer_http
 from tests.accounts.saml import forge
 
 SITE = "http://localhost:8080"
@@ -31,12 +32,12 @@ class Company:
     async def meet(self, client: httpx.AsyncClient) -> None:
         """Its administrator imports our metadata."""
         ours = await client.get("/user/saml/metadata")
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with peer_http() as http:
             (await http.put(self._ready["sp_url"], content=ours.content)).raise_for_status()
 
     async def visit(self, url: str, **choices: str) -> Fields:
         """What the provider's page makes a browser post to us."""
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with peer_http() as http:
             page = await http.get(httpx.URL(url).copy_merge_params(choices) if choices else url)
         assert page.status_code == 200, page.text
         return {name: html.unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', page.text)}

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.accounts import saml_registry
 from penstock.accounts.hooks import Hooks
-from penstock.accounts.saml import Keypair, make_keypair
+from penstock.accounts.saml import Keypair
 from penstock.problems import Conflict, Invalid
 from penstock.settings import SettingsError
 from penstock.storage import Database, open_database
@@ -19,16 +19,18 @@ from tests.conftest import Serve, client_of
 
 from .company import ACS, ENTITY_ID, Company, Fields, claims, forged_metadata, post, request_id, set_out
 from .inside import accounts_of, deactivate, everything, rows, stored, verify_email
+from .oauth.browser import peer_http
 from .saml import forge, wrapping
 from .social_site import PASSWORD, arrive, configured, cookies_of, sign_up, token_of, who
 
 pytestmark = pytest.mark.anyio
 ANN = "ann@example.org"
+FOREIGN_KEYS = forge.make_keys()
 
 
 @pytest.fixture(scope="session")
 def our_keys() -> Keypair:
-    return make_keypair()
+    return forge.make_keys()
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +40,7 @@ def forged_keys() -> Keypair:
 
 @pytest.fixture(autouse=True)
 def quick_keys(monkeypatch: pytest.MonkeyPatch, our_keys: Keypair) -> None:
-    """Every server's keypair is the same one: making another takes most of a second."""
+    """Every server's keypair is the same one, because making another takes most of a second."""
     monkeypatch.setattr(saml_registry, "make_keypair", lambda: our_keys)
 
 
@@ -84,7 +86,7 @@ async def test_the_way_there_can_be_a_post_and_its_signature_is_checked(serve: S
         there = answer.headers["location"]
         assert (answer.status_code, there.startswith(company.sso_url + "?")) == (302, True)
         fields = await company.visit(there)
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with peer_http() as http:
             forged = str(httpx.URL(there).copy_set_param("Signature", "AAAA"))
             assert (await http.get(forged)).status_code == 403
         done = await post(client, fields)
@@ -267,7 +269,7 @@ def _unsigned(keys: Keypair, request: str) -> Any:
 
 
 def _signed_by_another(_: Keypair, request: str) -> Any:
-    return forge.true_response(forge.make_keys(), claims(request))
+    return forge.true_response(FOREIGN_KEYS, claims(request))
 
 
 def _wrapped(keys: Keypair, request: str) -> Any:
@@ -361,7 +363,7 @@ async def test_nothing_is_no_response(client: httpx.AsyncClient, fields: Fields)
 async def test_our_metadata_names_us_and_our_key_outlives_a_restart(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saml_registry, "make_keypair", make_keypair)
+    monkeypatch.setattr(saml_registry, "make_keypair", forge.make_keys)
     async with serve() as client, serve() as second:
         first, other = await asyncio.gather(*(one.get("/user/saml/metadata") for one in (client, second)))
         assert first.headers["content-type"] == "application/samlmetadata+xml"
