@@ -11,7 +11,7 @@ from litestar.types import ControllerRouterHandler
 
 from penstock import projects
 from penstock.accounts import provider_routes, routes
-from penstock.accounts.hooks import Hooks
+from penstock.accounts.hooks import Hooks, from_settings
 from penstock.accounts.service import Accounts
 from penstock.http import docs, health
 from penstock.http.answers import handle
@@ -70,12 +70,15 @@ def create_accounts_app(settings: Settings, hooks: Hooks | None = None) -> "Moun
 def _assemble(
     settings: Settings, hooks: Hooks | None, handlers: Sequence[ControllerRouterHandler], mount: str = ""
 ) -> Edge:
+    # Here, not at start-up: a path that leads nowhere is said as plainly as any other wrong setting.
+    resolved = from_settings(settings.hooks, hooks)
+
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
         database = await open_database(settings.database.reveal(), pool=settings.database_pool)
         try:
             app.state.database = database
-            app.state.accounts = accounts = await Accounts.start(settings, database, hooks)
+            app.state.accounts = accounts = await Accounts.start(settings, database, resolved)
             try:
                 yield
             finally:
