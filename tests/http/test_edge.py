@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -274,3 +274,27 @@ async def test_an_application_that_fails_before_its_answer_is_answered_for() -> 
     assert answer.status_code == 500
     assert answer.json()["instance"] == f"urn:uuid:{answer.headers['x-request-id']}"
     assert "s3cret" not in answer.text + str(answer.headers)
+
+
+async def test_a_caller_who_leaves_in_the_middle_of_a_body_is_no_failure_of_ours(
+    serve: Serve, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent: list[dict[str, Any]] = []
+    messages: Iterator[dict[str, Any]] = iter(
+        [{"type": "http.request", "body": b"email=", "more_body": True}, {"type": "http.disconnect"}]
+    )
+
+    async def receive() -> dict[str, Any]:
+        return next(messages)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", FORM["content-type"].encode()), (b"host", b"localhost")]
+    path = "/user/create"
+    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
+             "headers": headers, "client": ("203.0.113.7", 1), "scheme": "http", "root_path": ""}  # fmt: skip
+    async with serve() as client:
+        await client.app(scope, receive, send)  # type: ignore[attr-defined]
+    assert sent[0]["status"] == 400
+    assert "Traceback" not in capsys.readouterr().out

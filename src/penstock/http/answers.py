@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import structlog
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException, ValidationException
+from litestar.exceptions import (
+    HTTPException,
+    InternalServerException,
+    MethodNotAllowedException,
+    NotFoundException,
+    ValidationException,
+)
 
 from penstock.problems import (
     FieldError,
@@ -99,6 +105,9 @@ def as_problem(error: Exception) -> Problem:
             return Overloaded("the database cannot be reached or cannot write; try again in a moment")
         case StorageError():
             return Internal()
+        case InternalServerException(detail="client disconnected prematurely"):
+            # Nobody reads this answer; it must not look like a failure of ours in the log, at any stranger's will.
+            return Invalid("the caller left before the body was whole")
         case NotFoundException():
             return NotFound("there is nothing at this address")
         case MethodNotAllowedException():
