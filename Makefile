@@ -3,7 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+# Bytecode is made when a module is first used: making all of it at once is a third of the time that setting up takes.
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 NODE_PEERS := tests/peers/node_modules/.installed-from
 
 .PHONY: help run test lint fmt docs bench lock clean

