@@ -66,7 +66,8 @@ class MailServer:
     def authenticate(self, server: SMTP, _session: Any, _envelope: Any, _mechanism: str, data: Any) -> AuthResult:
         assert isinstance(data, LoginPassword)
         self.users.append(f"{data.login.decode()} over {'TLS' if _encrypted(server) else 'plain text'}")
-        return AuthResult(success=(data.login, data.password) == (USER.encode(), SECRET.encode()))
+        known = (data.login, data.password) == (USER.encode(), SECRET.encode())
+        return AuthResult(success=known, handled=False)
 
 
 def _encrypted(server: SMTP) -> bool:

@@ -103,7 +103,7 @@ async def test_credentials_are_shown_over_tls(trusted: Any) -> None:
     async with mail_server(tls=trusted, credentials=True) as tls:
         await send(smtp_server=tls.address, smtp_tls="tls", **known)
         assert tls.users == [f"{USER} over TLS"]
-        with pytest.raises(mail.MailError) as refused:
+        with pytest.raises(mail.MailError, match="535") as refused:
             await send(smtp_server=tls.address, smtp_tls="tls", smtp_user=USER, smtp_password="an old secret")
         assert "an old secret" not in str(refused.value)
         assert len(tls.mails) == 1
