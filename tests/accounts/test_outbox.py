@@ -267,6 +267,8 @@ FORGED = "evil.example"
     [
         ({}, "203.0.113.7", {"host": FORGED}, None),
         ({}, "203.0.113.7", {"host": f"localhost:80@{FORGED}"}, None),
+        ({}, "203.0.113.7", {"host": f"{FORGED}@localhost"}, None),
+        ({}, "203.0.113.7", {"host": f"localhost:80:{FORGED}"}, None),
         ({}, "203.0.113.7", {"host": "localhost:8080", "x-forwarded-host": FORGED}, "http://localhost:8080/reset"),
         ({}, "127.0.0.1", {"x-forwarded-host": "p.example", "x-forwarded-proto": "https"}, "https://p.example/reset"),
         ({"public_url": "https://p.example/"}, "203.0.113.7", {"host": FORGED}, "https://p.example/reset"),
@@ -308,3 +310,18 @@ async def test_a_body_with_the_token_alone_needs_no_page(serve: Serve, tmp_path:
         text = (await server.next()).get_content().strip()
         assert text.startswith("Your token is ")
         assert FORGED not in text
+
+
+async def test_nobody_gets_around_single_sign_on_through_the_mailbox(serve: Serve) -> None:
+    sent: list[str] = []
+    hooks = Hooks(
+        send_email=lambda email, _: sent.append(email),
+        saml_provider_for=lambda email: "https://idp.example.org" if email == ADA else "",
+    )
+    async with serve(hooks=hooks) as client:
+        await sign_up(client)
+        await sign_up(another(client), email="bob@example.net")
+        await forgot(client)
+        await forgot(client, "bob@example.net")
+        await until_empty(database_of(client))
+        assert sent == ["bob@example.net"]
