@@ -40,7 +40,7 @@ MULTIPART = "multipart/form-data; boundary=b"
         (URLENCODED, b"email=%C3%BC%40example.com&unknown=ignored&blank="),
         (f"{URLENCODED}; charset=utf-8", b"email=a%2Bb@example.com"),
         (JSON, b'{"email": "ada@example.com"}'),
-        (JSON, '{"email": "ü@example.com", "unknown": null, "n": 1, "b": true}'.encode()),
+        (JSON, '{"email": "ü@example.com"}'.encode()),
         ("Application/JSON; charset=utf-8", b'{"email": "ada@example.com"}'),
         (MULTIPART, (part("email", "ada@example.com") + "--b--\r\n").encode()),
         (MULTIPART, (part("email", "ü@example.com") + part("x", "") + "--b--\r\n").encode()),
@@ -103,7 +103,7 @@ async def test_what_is_not_plain_text_given_once_is_refused(client: httpx.AsyncC
 
 async def test_a_wrong_member_is_pointed_at(client: httpx.AsyncClient) -> None:
     answer = await send(client, b'{"a/b~c": []}', JSON)
-    assert answer.json()["errors"] == [{"path": "/a~1b~0c", "message": "expected text"}]
+    assert answer.json()["errors"] == [{"path": "/a~1b~0c", "message": "no such member"}]
     answer = await send(client, b"email=1&email=2", URLENCODED)
     assert answer.json()["errors"] == [{"path": "/email", "message": "given twice"}]
 

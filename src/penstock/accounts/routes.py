@@ -97,7 +97,7 @@ def signed_in(request: Call, info: Any, token: str | None) -> Answer:
     ),
 )
 async def create(request: Call) -> Answer:
-    fields = await read_form(request)
+    fields = await read_form(request, "email", "password", flags=("signin",))
     info, token = await signup.create(
         accounts_of(request),
         email=fields.text("email"),
@@ -133,7 +133,9 @@ _AUTH_PROBLEMS = problems(
 )
 async def auth(request: Call) -> Answer:
     query = parse_query(request.scope["query_string"])
-    return await _auth(request, Form(query | await read_form(request)))
+    return await _auth(
+        request, Form(query | await read_form(request, "email", "password", "next", "method", "token", flags=("sso",)))
+    )
 
 
 @get(
@@ -202,7 +204,7 @@ async def signout(request: Call) -> Answer:
     responses=EMPTY | problems((400, "Not an email."), (429, "Too many reset mails asked for.")),
 )
 async def forgot_password(request: Call) -> Answer:
-    fields = await read_form(request)
+    fields = await read_form(request, "email")
     await reset.ask(
         accounts_of(request),
         email=fields.text("email"),
@@ -224,7 +226,7 @@ async def forgot_password(request: Call) -> Answer:
     responses=INFO | problems((400, "A password too short or too long."), (401, "The token is unknown or expired.")),
 )
 async def reset_password(request: Call) -> Answer:
-    fields = await read_form(request)
+    fields = await read_form(request, "token", "password")
     info, token = await reset.spend(
         accounts_of(request),
         token=fields.text("token"),
@@ -253,7 +255,7 @@ async def reset_password(request: Call) -> Answer:
 )
 async def update(request: Call) -> Answer:
     session = await session_of(request)
-    fields = await read_form(request)
+    fields = await read_form(request, "email", "password", "current_password")
     info, token = await changes.update(
         accounts_of(request),
         session,

@@ -24,14 +24,15 @@ class Form(dict[str, str]):
         return self.get(name, "").strip().lower() in {"1", "true", "on", "yes"}
 
 
-async def read_form(request: Request[Any, Any, Any]) -> Form:
+async def read_form(request: Request[Any, Any, Any], *texts: str, flags: tuple[str, ...] = ()) -> Form:
+    """The fields of a form, or the same as members of a JSON object, where others than these are a mistake."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/x-www-form-urlencoded":
         return parse_query(await request.body())
     if kind == "multipart/form-data":
         return await _multipart(request)
     if kind == "application/json":
-        return _from_json(await request.body())
+        return _from_json(await request.body(), texts, flags)
     if not kind and not await request.body():
         return Form()
     raise WrongType("send application/x-www-form-urlencoded, multipart/form-data or application/json")
@@ -126,19 +127,20 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _from_json(body: bytes) -> Form:
-    members = _json_object(body or b"{}")
+def _from_json(body: bytes, texts: tuple[str, ...], flags: tuple[str, ...]) -> Form:
     form = Form()
-    for name, value in members.items():
+    for name, value in _json_object(body or b"{}").items():
+        if name not in texts and name not in flags:
+            raise _wrong(name, "no such member")
         match value:
             case None:
                 continue
-            case bool():
-                form[name] = "1" if value else "0"
-            case str() | int():
-                form[name] = _checked(name, str(value))
+            case str():
+                form[name] = _checked(name, value)
+            case bool() | int() if name in flags:
+                form[name] = str(int(value))
             case _:
-                raise _wrong(name, "expected text")
+                raise _wrong(name, "expected true, false, 1 or 0" if name in flags else "expected text")
     return form
 
 
