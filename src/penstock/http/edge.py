@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from penstock.http import metrics
+from penstock.http import logs, metrics
 from penstock.http.answers import problem_answer
 from penstock.http.origin import Origin, find
 from penstock.problems import Internal, Problem, TooLarge
@@ -198,7 +198,7 @@ def _cookies(header: str) -> dict[str, str]:
 def _log(call: Call, path: str, status: int, seconds: float) -> None:
     """Reads that went well are for debugging; all else is worth a line. Never the query: it may hold a password."""
     quiet = status < 400 and call.method in {"GET", "HEAD", "OPTIONS"} and seconds < _SLOW
-    if quiet and not log.is_enabled_for(10):
+    if quiet and not logs.debugging():
         return
     write = log.debug if quiet else log.error if status >= 500 else log.info
     write(
