@@ -3,26 +3,35 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Bytecode is made when a module is first used: making all of it at once is a third of the time that setting up takes.
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
+NODE_PEERS := tests/peers/node_modules/.installed-from
 
-.PHONY: run test lint fmt bench lock clean
+.PHONY: help run test lint fmt docs bench lock clean
 
-run: $(VENV)/.run ## set up, then serve at http://127.0.0.1:8080
-	$(BIN)/penstock serve
+help: ## show this
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-test: $(VENV)/.dev ## set up, then run every test
-	$(BIN)/pytest -n auto
+run: $(VENV)/.run ## set up what is needed, then serve at http://127.0.0.1:8080
+	@$(BIN)/penstock serve
 
-lint: $(VENV)/.dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+test: $(VENV)/.dev $(NODE_PEERS) ## set up what is needed, then run every test
+	@$(BIN)/pytest -n auto
 
-fmt: $(VENV)/.dev
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+lint: $(VENV)/.dev ## what a change must pass before its tests
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
 
-bench: $(VENV)/.dev
-	$(BIN)/python -m bench
+fmt: $(VENV)/.dev ## bring the code into shape
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+docs: $(VENV)/.run ## write docs/settings.md anew, after a change of settings
+	@$(BIN)/penstock config --markdown > docs/settings.md
+
+bench: $(VENV)/.dev ## measure
+	@$(BIN)/python -m bench
 
 COMPILE := uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra redis --group build
 
@@ -30,15 +39,32 @@ lock: ## after a change of dependencies in pyproject.toml (needs uv)
 	$(COMPILE) -o requirements/run.txt
 	$(COMPILE) --group dev --group bench -c requirements/run.txt -o requirements/dev.txt
 
-$(VENV)/.run: requirements/run.txt pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	touch $@
-
-$(VENV)/.dev: $(VENV)/.run requirements/dev.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	touch $@
-
-clean:
+clean: ## remove what was set up
 	rm -rf $(VENV) tests/peers/node_modules bench/peers/node_modules
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Penstock needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1 || true)." \
+	    "Name another: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "Python's venv module is missing; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+# Packages are what the lock files say, to the byte; the package itself is installed in place.
+$(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
+	@echo "Setting up Python packages in $(VENV) …"
+	@$(PIP) --require-hashes -r requirements/run.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
+	@echo "Setting up Python packages for development in $(VENV) …"
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $(VENV)/.run $@
+
+# Tests sign in at real identity providers, and those are written for Node.
+$(NODE_PEERS): tests/peers/package-lock.json | $(VENV)/.dev
+	@command -v npm >/dev/null || { echo "The tests need Node 20 or newer, with npm (https://nodejs.org)." >&2; exit 1; }
+	@echo "Setting up the tests' identity providers in tests/peers …"
+	@$(BIN)/python -c 'from tests.node_peers import install; install()'
+	@touch $@

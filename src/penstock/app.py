@@ -11,7 +11,7 @@ from litestar.types import ControllerRouterHandler
 
 from penstock import projects
 from penstock.accounts import provider_routes, routes
-from penstock.accounts.hooks import Hooks
+from penstock.accounts.hooks import Hooks, from_settings
 from penstock.accounts.service import Accounts
 from penstock.egress import Egress
 from penstock.http import docs, health
@@ -88,6 +88,8 @@ def create_accounts_app(settings: Settings, hooks: Hooks | None = None) -> "Moun
 def _assemble(
     settings: Settings, hooks: Hooks | None, handlers: Sequence[ControllerRouterHandler], mount: str = ""
 ) -> Edge:
+    # Here, not at start-up: a path that leads nowhere is said as plainly as any other wrong setting.
+    resolved = from_settings(settings.hooks, hooks)
     iam_types = types.load(settings.iam_types)
 
     @asynccontextmanager
@@ -95,7 +97,7 @@ def _assemble(
         database = await open_database(settings.database.reveal(), pool=settings.database_pool)
         try:
             app.state.database = database
-            app.state.accounts = accounts = await Accounts.start(settings, database, hooks)
+            app.state.accounts = accounts = await Accounts.start(settings, database, resolved)
             accounts.journal = AuditJournal()
             streams = Hub(database)
             streams.start()

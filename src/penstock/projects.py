@@ -79,7 +79,7 @@ def _database(request: Call) -> Database:
         ),
         404: ResponseSpec(None, description="No such project; no body."),
     }
-    | problems((400, "The parameter is missing or repeated.")),
+    | problems((400, "The parameter is missing, blank or repeated.")),
 )
 async def read(request: Call) -> Answer:
     await request.app.state.authorize_project(request)
@@ -96,8 +96,8 @@ def _name_parameter(query_string: bytes) -> str:
     except (UnicodeDecodeError, ValueError) as error:
         raise Invalid("the query is not valid: percent-encoded UTF-8, 50 parameters at most") from error
     names = [value for name, value in pairs if name == "projectName"]
-    if len(names) != 1:
-        problem = "missing" if not names else "given more than once"
+    if len(names) != 1 or not names[0].strip():
+        problem = "given more than once" if len(names) > 1 else "a name is required"
         raise Invalid(f"projectName: {problem}", errors=[FieldError("/projectName", problem)])
     return names[0]
 

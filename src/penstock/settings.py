@@ -519,7 +519,7 @@ _WORDS = {
 def _got(value: Any, base: Any) -> str:
     """What stood there, unless it is a secret or might hold one."""
     if base is Secret or _expected(base) == "a table" or isinstance(value, dict):
-        return {dict: "a table", list: "a list", str: "text"}.get(type(value), type(value).__name__)
+        return {"dict": "a table", "list": "a list", "str": "text"}.get(type(value).__name__, type(value).__name__)
     return repr(value)[:100]
 
 

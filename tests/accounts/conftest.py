@@ -7,6 +7,8 @@ import pytest
 
 from tests.node_peers import running
 
+from .company import Company
+
 CALLBACKS = (
     "http://penstock.example/user/oauth/callback/peer",
     "http://localhost:8080/user/oauth/callback/peer",
@@ -19,3 +21,10 @@ def peers() -> Iterator[dict[str, Any]]:
     """Of OpenID Connect: see `tests/peers/oidc.mjs`."""
     with running("oidc.mjs", *CALLBACKS) as ready:
         yield ready
+
+
+@pytest.fixture(scope="session")
+def company() -> Iterator[Company]:
+    """Of SAML: see `tests/peers/saml-idp.mjs`."""
+    with running("saml-idp.mjs") as ready:
+        yield Company(ready)

@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
-from tests.accounts.oauth.browser import come_back
+from tests.accounts.oauth.browser import come_back, peer_http
 
 SITE = "http://localhost:8080"
 SECRET = "secret of penstock: +/%&"
@@ -42,7 +42,7 @@ async def come_in(
 
 async def token_of(peers: dict[str, Any], *, client_id: str = "penstock", **claims: Any) -> str:
     """An id_token of `bent`, which says this about somebody."""
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with peer_http() as http:
         (await http.post(peers["control"], json={"claims": claims})).raise_for_status()
         form = {"grant_type": "authorization_code", "client_id": client_id, "code": "any"}
         answer = await http.post(f"{peers['bent']}/token", data=form)

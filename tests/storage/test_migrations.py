@@ -207,6 +207,13 @@ async def test_nobody_else_on_the_machine_may_read_the_files(tmp_path: Path) -> 
     await database.close()
 
 
+async def test_a_file_has_its_write_ahead_log_before_the_first_server_opens_it(tmp_path: Path) -> None:
+    """Two servers that start together could not both switch it on: one would find the file locked."""
+    path = tmp_path / "penstock.db"
+    await migrate.upgrade(f"sqlite:///{path}", path)
+    assert path.read_bytes()[18:20] == b"\x02\x02"
+
+
 async def test_folders_on_the_way_to_the_file_are_made(tmp_path: Path) -> None:
     database = await open_database(f"sqlite:///{tmp_path}/var/lib/penstock.db")
     await database.close()

@@ -28,8 +28,8 @@ async def account_for(tx: Transaction, identity: Identity) -> tuple[int, bool]:
     account = await users.by_email(tx, email)
     linked = await users.by_link(tx, identity.provider, identity.subject)
     if linked is not None:
-        await _hold(tx, linked)
-        if await users.by_link(tx, identity.provider, identity.subject) is None:
+        held = await _hold(tx, linked)
+        if await users.by_link(tx, identity.provider, identity.subject) != held:
             raise Raced  # the account was claimed, and this identity is one of those that were put out
         return linked.userid, False
     if account is None:
@@ -41,7 +41,10 @@ async def account_for(tx: Transaction, identity: Identity) -> tuple[int, bool]:
         return userid, True
     if not identity.email_verified:
         raise Conflict("an account with this email exists: sign in first, then link")
-    await claim(tx, await _hold(tx, account))
+    account = await _hold(tx, account)
+    if await users.by_link(tx, identity.provider, identity.subject) == account:
+        return account.userid, False  # another sign-in of the same person was faster
+    await claim(tx, account)
     try:
         await users.link(tx, account.userid, identity.provider, identity.subject)
     except Duplicate as error:

@@ -12,7 +12,7 @@ import msgspec
 import structlog
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from penstock.accounts import mail, reset_tokens, users
+from penstock.accounts import mail, reset_tokens, saml_registry, users
 from penstock.accounts.hooks import Hooks, result
 from penstock.http import metrics
 from penstock.ids import uuid7
@@ -110,9 +110,12 @@ class Outbox:
         return True
 
     async def _token_for(self, entry: Entry) -> str | None:
-        """A token for the account that has this email now; None when there is no such account."""
+        """A token for the account that has this email now; None when no mail is to leave."""
         account = await users.by_email(self._database, entry.email)
         if account is None:
+            return None
+        # Whose company signs them in must not get around it through the mailbox.
+        if await saml_registry.provider_for(self._database, self._hooks, entry.email) is not None:
             return None
         async with self._database.transaction() as tx:
             current = await users.locked(tx, account.userid)

@@ -45,7 +45,7 @@ _GOES = ResponseSpec(None, description="The browser goes on, to the address in `
 )
 async def add(request: Call) -> Answer:
     session = await session_of(request)
-    fields = await read_form(request)
+    fields = await read_form(request, "method", "token", flags=("update_email",))
     accounts = accounts_of(request)
     identity = await social.identify(accounts, fields.text("method"), fields.text("token"))
     return json(await changes.add_provider(accounts, session, identity, update_email=fields.flag("update_email")))
@@ -62,7 +62,7 @@ async def add(request: Call) -> Answer:
 )
 async def remove(request: Call) -> Answer:
     session = await session_of(request)
-    fields = await read_form(request)
+    fields = await read_form(request, "method")
     return json(await changes.remove_provider(accounts_of(request), session, fields.text("method")))
 
 
@@ -157,7 +157,7 @@ async def saml_metadata(request: Call) -> Answer:
     | problems((400, "No response was sent."), (401, "The assertion was refused; `detail` says why.")),
 )
 async def saml_acs(request: Call) -> Answer:
-    fields = await read_form(request)
+    fields = await read_form(request, "SAMLResponse", "RelayState")
     accounts = accounts_of(request)
     done = await sso.finish(
         accounts,

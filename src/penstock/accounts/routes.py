@@ -1,7 +1,7 @@
 """The endpoints of document 1 for passwords and sessions: they translate between HTTP and the flows, nothing else."""
 
+import re
 from typing import Any
-from urllib.parse import urlsplit
 
 from litestar import Request, get, post
 
@@ -17,6 +17,7 @@ from penstock.http.openapi import answer, form, problems
 from penstock.problems import NotSignedIn, Overloaded
 
 Call = Request[Any, Any, Any]
+_HOST = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _EXAMPLE = {"userid": 1, "email": "ada@example.com", "settings": "", "methods": ["provider_b"], "newAccount": False}
 INFO = {200: answer(UserInfo, "User-info, or what the deployment's hook makes of it.", _EXAMPLE)}
 EMPTY = {200: answer(dict[str, str], "Done.", {})}
@@ -46,8 +47,9 @@ def own_url(request: Call) -> str | None:
     this machine's own; else None, and `public_url` has to be set.
     """
     origin, settings = call_of(request).origin, accounts_of(request).settings
-    name = (urlsplit(f"//{origin.host}").hostname or "").lower()
-    local = name in {"localhost", "127.0.0.1", "::1", settings.host.lower()}
+    # Nothing but a name and a port: `evil.example@localhost` would be read as localhost here, and elsewhere not.
+    found = _HOST.fullmatch(origin.host)
+    local = found is not None and found[1].lower() in {"localhost", "127.0.0.1", "[::1]", settings.host.lower()}
     return base_url(request) if settings.public_url or origin.host_is_vouched_for or local else None
 
 
@@ -97,7 +99,7 @@ def signed_in(request: Call, info: Any, token: str | None) -> Answer:
     ),
 )
 async def create(request: Call) -> Answer:
-    fields = await read_form(request)
+    fields = await read_form(request, "email", "password", flags=("signin",))
     info, token = await signup.create(
         accounts_of(request),
         email=fields.text("email"),
@@ -133,7 +135,9 @@ _AUTH_PROBLEMS = problems(
 )
 async def auth(request: Call) -> Answer:
     query = parse_query(request.scope["query_string"])
-    return await _auth(request, Form(query | await read_form(request)))
+    return await _auth(
+        request, Form(query | await read_form(request, "email", "password", "next", "method", "token", flags=("sso",)))
+    )
 
 
 @get(
@@ -205,7 +209,7 @@ async def signout(request: Call) -> Answer:
     responses=EMPTY | problems((400, "Not an email."), (429, "Too many reset mails asked for.")),
 )
 async def forgot_password(request: Call) -> Answer:
-    fields = await read_form(request)
+    fields = await read_form(request, "email")
     await reset.ask(
         accounts_of(request),
         email=fields.text("email"),
@@ -227,7 +231,7 @@ async def forgot_password(request: Call) -> Answer:
     responses=INFO | problems((400, "A password too short or too long."), (401, "The token is unknown or expired.")),
 )
 async def reset_password(request: Call) -> Answer:
-    fields = await read_form(request)
+    fields = await read_form(request, "token", "password")
     info, token = await reset.spend(
         accounts_of(request),
         token=fields.text("token"),
@@ -256,7 +260,7 @@ async def reset_password(request: Call) -> Answer:
 )
 async def update(request: Call) -> Answer:
     session = await session_of(request)
-    fields = await read_form(request)
+    fields = await read_form(request, "email", "password", "current_password")
     info, token = await changes.update(
         accounts_of(request),
         session,

@@ -7,7 +7,7 @@ from typing import Protocol
 import structlog
 
 from penstock.accounts import outbox, reset_tokens, saml_registry, sessions
-from penstock.accounts.hooks import Hooks, from_settings
+from penstock.accounts.hooks import Hooks
 from penstock.accounts.journal import Journal, NoJournal
 from penstock.accounts.limits import Limits
 from penstock.accounts.oauth import OAuthClient
@@ -53,9 +53,9 @@ class Accounts:
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
-    async def start(cls, settings: Settings, database: Database, hooks: Hooks | None = None) -> "Accounts":
+    async def start(cls, settings: Settings, database: Database, hooks: Hooks) -> "Accounts":
         secret = await server_secret(database, settings.jwt_secret.reveal())
-        accounts = cls(settings, database, secret, from_settings(settings.hooks, hooks))
+        accounts = cls(settings, database, secret, hooks)
         await accounts.passwords.warm_up()
         await saml_registry.register_configured(database, settings)
         accounts._tasks = [asyncio.create_task(accounts.outbox.run()), asyncio.create_task(accounts._sweep())]

@@ -4,23 +4,19 @@ A command is named by its import path: what `--help` needs stands here, and noth
 """
 
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from cyclopts import App, CycloptsError
 
 from penstock import __version__
-
-
-def _sentence(error: CycloptsError) -> str:
-    return f"penstock: {error}"
-
 
 app = App(
     name="penstock",
     help="A self-hosted workflow platform with its own front door.",
     help_epilogue="Settings come from the environment (PENSTOCK_PORT=80) and from penstock.toml (port = 80).",
     version=__version__,
-    error_formatter=_sentence,
+    print_error=False,
+    exit_on_error=False,
 )
 saml = App(name="saml", help="Companies that sign in at their own SAML identity provider: add, list, remove.")
 users = App(name="users", help="Who has an account, and who may use it: list, deactivate, activate.")
@@ -92,11 +88,17 @@ _command(users, "penstock.cli.users:activate", "Let its holder in again.", "pens
 def main() -> Any:
     try:
         return app()
+    except CycloptsError as error:
+        _end(error, 2)
     except Exception as error:
         if not _is_for_people(error):
             raise
-        print(f"penstock: {error}", file=sys.stderr)
-        sys.exit(1)
+        _end(error, 1)
+
+
+def _end(error: Exception, code: int) -> NoReturn:
+    print(f"penstock: {error}", file=sys.stderr)
+    sys.exit(code)
 
 
 def _is_for_people(error: Exception) -> bool:

@@ -1,12 +1,19 @@
 """From a value, or from anything that was raised, to a response. The only place that writes problem details."""
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import structlog
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException, ValidationException
+from litestar.exceptions import (
+    HTTPException,
+    InternalServerException,
+    MethodNotAllowedException,
+    NotFoundException,
+    ValidationException,
+)
 
 from penstock.problems import (
     FieldError,
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
     from penstock.http.edge import Call
 
 log = structlog.get_logger()
+_UNPRINTABLE = re.compile(r"[^ -~]+")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -72,8 +80,9 @@ def problem_answer(problem: Problem, call: "Call", path: str) -> Answer:
     call.problem = problem
     headers = _PRIVATE | problem.headers
     if path.startswith("/user/"):
-        # Document 1's clients read the message here. A header is one line of ASCII.
-        headers["Status"] = problem.detail.encode("ascii", "replace").decode().replace("\n", " ")[:500]
+        # Document 1's clients read the message here. A header is one line of ASCII; the name of a field, which the
+        # caller chose, may be part of it.
+        headers["Status"] = _UNPRINTABLE.sub(" ", problem.detail.encode("ascii", "replace").decode()[:500])
     return Answer(problem.status, _encode(problem.document(call.request_id)), "application/problem+json", headers)
 
 
@@ -96,6 +105,9 @@ def as_problem(error: Exception) -> Problem:
             return Overloaded("the database cannot be reached or cannot write; try again in a moment")
         case StorageError():
             return Internal()
+        case InternalServerException(detail="client disconnected prematurely"):
+            # Nobody reads this answer; it must not look like a failure of ours in the log, at any stranger's will.
+            return Invalid("the caller left before the body was whole")
         case NotFoundException():
             return NotFound("there is nothing at this address")
         case MethodNotAllowedException():

@@ -1,5 +1,6 @@
 """Reads the bodies of `/user/*`: form data or JSON of the same members, every value plain text in the end."""
 
+import json
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -9,7 +10,7 @@ from litestar.datastructures import UploadFile
 
 from penstock.problems import FieldError, Invalid, WrongType
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 _MOST_FIELDS = 50
 
 
@@ -23,14 +24,15 @@ class Form(dict[str, str]):
         return self.get(name, "").strip().lower() in {"1", "true", "on", "yes"}
 
 
-async def read_form(request: Request[Any, Any, Any]) -> Form:
+async def read_form(request: Request[Any, Any, Any], *texts: str, flags: tuple[str, ...] = ()) -> Form:
+    """The fields of a form, or the same as members of a JSON object, where others than these are a mistake."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/x-www-form-urlencoded":
         return parse_query(await request.body())
     if kind == "multipart/form-data":
         return await _multipart(request)
     if kind == "application/json":
-        return _from_json(await request.body())
+        return _from_json(await request.body(), texts, flags)
     if not kind and not await request.body():
         return Form()
     raise WrongType("send application/x-www-form-urlencoded, multipart/form-data or application/json")
@@ -40,12 +42,13 @@ async def read_json(request: Request[Any, Any, Any], kind: type[T]) -> T:
     """A JSON body of exactly these members; what is wrong with it is said member by member."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise WrongType("send application/json")
+    members = _json_object(await request.body())
+    for name in members.keys() - set(kind.__struct_encode_fields__):
+        raise _wrong(name, "no such member")
     try:
-        return msgspec.json.decode(await request.body(), type=kind)
+        return msgspec.convert(members, kind)
     except msgspec.ValidationError as error:
         raise _misfit(error) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Invalid(f"the body is not JSON: {error}") from error
 
 
 def _misfit(error: msgspec.ValidationError) -> Invalid:
@@ -55,6 +58,11 @@ def _misfit(error: msgspec.ValidationError) -> Invalid:
     return Invalid(
         f"the body is not valid: {message}{f' at {path}' if path else ''}", errors=[FieldError(path, message)]
     )
+
+
+def pointer(name: str) -> str:
+    """A member as a JSON pointer (RFC 6901)."""
+    return "/" + name.replace("~", "~0").replace("/", "~1")
 
 
 def storable(text: str) -> bool:
@@ -81,7 +89,11 @@ def _once(pairs: list[tuple[str, str]]) -> Form:
 
 
 async def _multipart(request: Request[Any, Any, Any]) -> Form:
-    data = await request.form()
+    try:
+        data = await request.form()
+    except (ValueError, LookupError) as error:
+        # Text that is not in its charset, or in one that nobody knows.
+        raise Invalid("the form data is not valid: expected fields of UTF-8 text") from error
     pairs = list(data.multi_items())
     for name, value in pairs:
         if isinstance(value, UploadFile) or not isinstance(value, str):
@@ -89,32 +101,55 @@ async def _multipart(request: Request[Any, Any, Any]) -> Form:
     return _once(pairs)
 
 
-def _from_json(body: bytes) -> Form:
+def _json_object(body: bytes) -> dict[str, Any]:
+    """A JSON object, each of its members given once."""
     try:
-        members = msgspec.json.decode(body or b"{}")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Invalid(f"the body is not JSON: {error}") from error
+        members = json.loads(body.decode(), object_pairs_hook=_members_once, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        # Not JSON, not UTF-8, a number of thousands of digits, or brackets nested by the thousand.
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be read"
+        raise Invalid(f"the body is not JSON: {reason}") from error
     if not isinstance(members, dict):
-        raise Invalid("expected a JSON object")
+        raise Invalid("expected a JSON object", errors=[FieldError("", "expected an object")])
+    return members
+
+
+def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise _wrong(name, "given twice")
+        members[name] = value
+    return members
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _from_json(body: bytes, texts: tuple[str, ...], flags: tuple[str, ...]) -> Form:
     form = Form()
-    for name, value in members.items():
+    for name, value in _json_object(body or b"{}").items():
+        if name not in texts and name not in flags:
+            raise _wrong(name, "no such member")
         match value:
             case None:
                 continue
-            case bool():
-                form[name] = "1" if value else "0"
-            case str() | int():
-                form[name] = _checked(name, str(value))
+            case str():
+                form[name] = _checked(name, value)
+            case bool() | int() if name in flags:
+                form[name] = str(int(value))
             case _:
-                raise _wrong(name, "expected text")
+                raise _wrong(name, "expected true, false, 1 or 0" if name in flags else "expected text")
     return form
 
 
 def _checked(name: str, value: str) -> str:
-    if not storable(value):
+    if not storable(name) or not storable(value):
         raise _wrong(name, "contains a character that cannot be stored")
     return value
 
 
 def _wrong(name: str, message: str) -> Invalid:
-    return Invalid(f"{name}: {message}", errors=[FieldError(f"/{name}", message)])
+    name = name.encode("utf-8", "replace").decode()  # half a surrogate could not be answered
+    return Invalid(f"{name}: {message}", errors=[FieldError(pointer(name), message)])

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from penstock.http import metrics
+from penstock.http import logs, metrics
 from penstock.http.answers import problem_answer
 from penstock.http.origin import Origin, find
 from penstock.problems import Internal, Problem, TooLarge
@@ -79,8 +79,8 @@ class Edge:
         started = time.perf_counter()
         call = self._call(scope)
         scope["penstock"] = call
-        cors = self._cors(call)
-        extra = [(b"x-request-id", call.request_id.encode()), *_SAFE_HEADERS, *cors]
+        allowed = call.headers.get(b"origin") in self._allowed
+        extra = [(b"x-request-id", call.request_id.encode()), *_SAFE_HEADERS, *self._cors(call, allowed)]
         status = 0
 
         async def send_with_headers(message: Any) -> None:
@@ -93,8 +93,8 @@ class Edge:
         metrics.in_flight.inc()
         try:
             if call.method == "OPTIONS" and b"access-control-request-method" in call.headers:
-                await _preflight(send_with_headers, allowed=bool(cors), headers=call.headers)
-            elif int(_number(call.headers.get(b"content-length"))) > self._most:
+                await _preflight(send_with_headers, allowed=allowed)
+            elif _length(call.headers.get(b"content-length", b"")) > self._most:
                 raise TooLarge(f"the body may have {self._most} bytes at most")
             else:
                 await self.app(scope, self._bounded(receive), send_with_headers)
@@ -118,7 +118,7 @@ class Edge:
         given = headers.get(b"x-request-id", b"").decode("latin-1")
         client = scope["client"][0] if scope.get("client") else ""
         call = Call(
-            request_id=given.lower() if given and _UUID.fullmatch(given) else str(uuid.uuid4()),
+            request_id=given if given and _UUID.fullmatch(given) else str(uuid.uuid4()),
             origin=find(client, scope["scheme"], scope["headers"], self._trusted),
             method=scope["method"],
             headers=headers,
@@ -136,14 +136,14 @@ class Edge:
         else:
             scope["path"], call.prefix = self._mount + path, prefix.removesuffix(self._mount)
 
-    def _cors(self, call: Call) -> list[tuple[bytes, bytes]]:
-        origin = call.headers.get(b"origin")
-        if not self._allowed or origin is None:
+    def _cors(self, call: Call, allowed: bool) -> list[tuple[bytes, bytes]]:
+        if not self._allowed:
             return []
-        if origin not in self._allowed:
+        if not allowed:
+            # Said to everyone: a cache must not show one origin's answer to another.
             return [(b"vary", b"Origin")]
         return [
-            (b"access-control-allow-origin", origin),
+            (b"access-control-allow-origin", call.headers[b"origin"]),
             (b"access-control-allow-credentials", b"true"),
             (b"access-control-expose-headers", b"X-Request-ID, Status, Location, ETag, Retry-After"),
             (b"vary", b"Origin"),
@@ -165,7 +165,7 @@ class Edge:
         return bounded
 
 
-async def _preflight(send: Send, *, allowed: bool, headers: dict[bytes, bytes]) -> None:
+async def _preflight(send: Send, *, allowed: bool) -> None:
     answer = []
     if allowed:
         answer = [
@@ -180,8 +180,9 @@ async def _preflight(send: Send, *, allowed: bool, headers: dict[bytes, bytes]) 
     await send({"type": "http.response.body", "body": b""})
 
 
-def _number(value: bytes | None) -> bytes:
-    return value if value is not None and value.isdigit() else b"0"
+def _length(value: bytes) -> int:
+    # Twenty digits are too many bytes in any case, and thousands would be too many to read as a number.
+    return int(value[:20]) if value.isdigit() else 0
 
 
 def _cookies(header: str) -> dict[str, str]:
@@ -197,7 +198,7 @@ def _cookies(header: str) -> dict[str, str]:
 def _log(call: Call, path: str, status: int, seconds: float) -> None:
     """Reads that went well are for debugging; all else is worth a line. Never the query: it may hold a password."""
     quiet = status < 400 and call.method in {"GET", "HEAD", "OPTIONS"} and seconds < _SLOW
-    if quiet and not log.is_enabled_for(10):
+    if quiet and not logs.debugging():
         return
     write = log.debug if quiet else log.error if status >= 500 else log.info
     write(

@@ -5,6 +5,7 @@ Nothing secret is ever handed to a logger; query strings are left out of access 
 
 import logging
 import sys
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -16,7 +17,17 @@ from penstock.settings import Settings
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
+_debugging = True
+
+
+def debugging() -> bool:
+    """Whether lines of level debug are wanted. (Asking a logger costs a twentieth of the quickest request.)"""
+    return _debugging
+
+
 def configure(settings: Settings) -> None:
+    global _debugging  # noqa: PLW0603 - as global as the configuration of the logs itself
+    _debugging = settings.log_level == "debug"
     console = settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
     # Tracebacks never show local variables: a password is one of them.
     shared: list[structlog.typing.Processor] = [
@@ -34,11 +45,23 @@ def configure(settings: Settings) -> None:
     structlog.configure(
         processors=shared,
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[settings.log_level]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(_StandardError()),  # type: ignore[arg-type]
         cache_logger_on_first_use=False,
     )
     # Libraries log too; what they say goes the same way, from warnings on.
     logging.basicConfig(handlers=[_ToStructlog()], level=logging.WARNING, force=True)
+
+
+class _StandardError:
+    """A line that cannot be written (a full disk, a closed pipe) is lost; what it tells of must not be."""
+
+    def write(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
 
 
 def _json(value: Any, **_: Any) -> str:

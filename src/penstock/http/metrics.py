@@ -15,15 +15,17 @@ in_flight = Gauge("penstock_http_requests_in_flight", "Requests being answered."
 sign_ins = Counter("penstock_sign_ins", "Sign-ins, by way in and outcome.", ["method", "outcome"], registry=registry)
 mails = Counter("penstock_mails", "Mails, by outcome.", ["outcome"], registry=registry)
 
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _observers: dict[tuple[str, str, int], Histogram] = {}
 
 
 def observe(method: str, route: str, status: int, seconds: float) -> None:
-    key = (method, route, status)
+    # Whoever calls may invent methods; each would stay in memory for good.
+    key = (method if method in _METHODS else "other", route, status)
     observer = _observers.get(key)
     if observer is None:
         # Looking up labels costs more than observing, so each combination is looked up once.
-        observer = _observers[key] = _SECONDS.labels(method, route, str(status))
+        observer = _observers[key] = _SECONDS.labels(*map(str, key))
     observer.observe(seconds)
 
 

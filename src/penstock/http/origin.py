@@ -7,6 +7,7 @@ import msgspec
 from penstock.settings import TrustedProxies
 
 Headers = list[tuple[bytes, bytes]]
+_NAMES = ("proto", "host")
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
@@ -27,14 +28,13 @@ def find(client: str, scheme: str, headers: Headers, trusted: TrustedProxies) ->
     host = _last(headers, b"host")
     if not any(name.startswith((b"x-forwarded-", b"forwarded")) for name, _ in headers) or not _trusts(trusted, client):
         return Origin(client, scheme, host)
-    element, hops = _forwarded(headers, trusted)
-    if hops is None:
-        chain = [part.strip() for part in ",".join(_every(headers, b"x-forwarded-for")).split(",") if part.strip()]
-        hops = chain
-        element = {
-            "proto": _last(headers, b"x-forwarded-proto").split(",")[-1].strip(),
-            "host": _last(headers, b"x-forwarded-host").split(",")[-1].strip(),
-        }
+    if any(name.startswith(b"x-forwarded-") for name, _ in headers):
+        # A proxy that writes these hands on a `Forwarded` that the caller wrote, so that one does not count here.
+        hops = ",".join(_every(headers, b"x-forwarded-for")).split(",")
+        element = {name: _last(headers, b"x-forwarded-" + name.encode()).split(",")[-1].strip() for name in _NAMES}
+    else:
+        elements = _forwarded(headers)
+        hops, element = [each.get("for", "") for each in elements], elements[-1]
     proto = element.get("proto", "").lower()
     return Origin(
         _first_untrusted(hops, trusted) or client,
@@ -44,19 +44,15 @@ def find(client: str, scheme: str, headers: Headers, trusted: TrustedProxies) ->
     )
 
 
-def _forwarded(headers: Headers, trusted: TrustedProxies) -> tuple[dict[str, str], list[str] | None]:
-    """RFC 7239: the element that the nearest proxy wrote, and the chain of `for=` addresses."""
-    lines = _every(headers, b"forwarded")
-    if not lines:
-        return {}, None
-    elements = [
+def _forwarded(headers: Headers) -> list[dict[str, str]]:
+    """RFC 7239: what each proxy wrote, the nearest one last."""
+    return [
         {
             name.strip().lower(): value.strip().strip('"')
             for name, _, value in (pair.partition("=") for pair in element.split(";"))
         }
-        for element in ",".join(lines).split(",")
+        for element in ",".join(_every(headers, b"forwarded")).split(",")
     ]
-    return elements[-1], [element.get("for", "") for element in elements]
 
 
 def _first_untrusted(hops: list[str], trusted: TrustedProxies) -> str | None:
@@ -65,7 +61,7 @@ def _first_untrusted(hops: list[str], trusted: TrustedProxies) -> str | None:
     What stands further left was written by the caller, who may write anything.
     """
     found = None
-    for hop in reversed(hops):
+    for hop in reversed([hop for hop in hops if hop.strip()]):
         address = _address(hop)
         if address is None:
             return found

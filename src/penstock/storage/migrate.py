@@ -154,6 +154,7 @@ def _upgrade_file(path: Path) -> tuple[str | None, str]:
         if not path.exists():
             # Accounts live in this file: nobody else on the machine may read it.
             path.touch(mode=0o600)
+        _use_write_ahead_log(path)
         with _sqlite_connection(path) as connection:
             revision = _revision(connection)
         _refuse_newer(revision)
@@ -163,6 +164,16 @@ def _upgrade_file(path: Path) -> tuple[str | None, str]:
             return revision, revision
         with _sqlite_connection(path) as connection:
             return _run(connection)
+
+
+def _use_write_ahead_log(path: Path) -> None:
+    """Once for the file's whole life, while nobody else can have it open: a second server that starts meanwhile
+    would find it locked."""
+    try:
+        with closing(_connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.Error as error:
+        raise Unavailable(f"{path}: {error}") from error
 
 
 def _copy(source: Path, target: Path) -> None:

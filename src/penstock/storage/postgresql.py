@@ -73,10 +73,10 @@ class PostgresqlDatabase(Database):
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         async with self._connection() as connection:
-            async with _translated():
-                await connection.execute("BEGIN")
             transaction = _PostgresqlTransaction(connection)
             try:
+                async with _translated():
+                    await connection.execute("BEGIN")
                 yield transaction
             except BaseException:
                 await to_its_end(_roll_back(connection))
@@ -86,8 +86,7 @@ class PostgresqlDatabase(Database):
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
         """A connection from the pool; out of reach, it is tried again for as long as a request can wait."""
-        async with _translated():
-            connection = await self._acquire()
+        connection = await self._acquire()
         try:
             yield connection
         finally:
@@ -99,14 +98,16 @@ class PostgresqlDatabase(Database):
             await self._pool.release(connection)
 
     async def _acquire(self) -> Any:
+        reason: Exception | None = None
         for delay in delays(total=3.0):
             try:
                 return await self._pool.acquire(timeout=_PATIENCE)
-            except _OUT_OF_REACH as error:
-                if isinstance(error, TimeoutError):
-                    raise Busy("every connection to PostgreSQL is in use") from error
+            except TimeoutError as error:
+                raise Busy("every connection to PostgreSQL is in use") from error
+            except (*_OUT_OF_REACH, asyncpg.PostgresError) as error:
+                reason = error
                 await asyncio.sleep(delay)
-        return await self._pool.acquire(timeout=_PATIENCE)
+        raise Unavailable(f"PostgreSQL does not let us in: {reason}") from reason
 
     async def listen(self, channel: str, heard: Callable[[str], None]) -> Any:
         """A connection of its own that hands every NOTIFY of the channel to `heard`; the caller closes it."""

@@ -34,9 +34,8 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=512)
     connection.row_factory = sqlite3.Row
     for pragma in (
-        # Setting WAL for the first time needs the lock, so wait for it; once set this is a no-op.
+        # Another process may just be recovering the log.
         "busy_timeout = 5000",
-        "journal_mode = WAL",
         "synchronous = FULL",
         "foreign_keys = ON",
         "temp_store = MEMORY",

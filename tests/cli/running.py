@@ -1,0 +1,75 @@
+"""The command `penstock` as a person runs it: a process of its own, in a folder of its own."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+START_LIMIT = 60
+
+
+def environment(**settings: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+    return kept | {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()} | {"NO_COLOR": "1"}
+
+
+def penstock(*arguments: str | Path, cwd: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "penstock", *map(str, arguments)],
+        cwd=cwd,
+        env=environment(**settings),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def refused(*arguments: str | Path, cwd: Path, **settings: str) -> str:
+    """The one sentence with which a command failed."""
+    done = penstock(*arguments, cwd=cwd, **settings)
+    assert done.returncode == 1, done
+    assert "Traceback" not in done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("penstock: ")
+    return lines[0].removeprefix("penstock: ")
+
+
+@contextmanager
+def server(cwd: Path, *arguments: str, **settings: str) -> Iterator[dict[str, Any]]:
+    """`penstock serve` on a free port; what it said of itself when it was ready."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "penstock", "serve", "--port", "0", *arguments],
+        cwd=cwd,
+        env=environment(**settings),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    limit = threading.Timer(START_LIMIT, process.kill)
+    limit.start()
+    said: list[str] = []
+    # Someone must read on: a full pipe would stop the server.
+    reader = threading.Thread(target=process.stderr.read, daemon=True)
+    try:
+        for line in process.stderr:
+            said.append(line)
+            if line.startswith("{") and json.loads(line)["event"] == "serving":
+                break
+        limit.cancel()
+        assert process.poll() is None, "".join(said)
+        reader.start()
+        yield json.loads(said[-1])
+    finally:
+        limit.cancel()
+        process.terminate()
+        process.wait(30)
+        if reader.ident is not None:
+            reader.join()
+        process.stderr.close()

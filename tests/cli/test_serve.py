@@ -1,0 +1,49 @@
+"""`penstock serve` says where it is, and why it cannot start."""
+
+import socket
+from pathlib import Path
+
+import httpx
+
+from tests.cli.running import penstock, refused, server
+
+
+def test_a_server_says_where_it_is_and_answers_there(tmp_path: Path) -> None:
+    with server(tmp_path) as serving:
+        assert serving["docs"] == f"{serving['url']}/docs"
+        assert serving["database"] == "sqlite:///var/penstock.db"
+        assert httpx.get(serving["docs"]).status_code == 200
+        assert httpx.get(f"{serving['url']}/readyz").json() == {"status": "ready"}
+
+
+def test_the_announcement_shows_no_password(tmp_path: Path, postgresql_url: str) -> None:
+    url = postgresql_url.replace("postgresql://postgres:", "postgresql://postgres:hush", 1)
+    with server(tmp_path, "--database", url) as serving:
+        assert "hush" not in str(serving)
+        assert "********" in serving["database"]
+
+
+def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        sentence = refused("serve", "--port", str(port), cwd=tmp_path)
+    assert sentence.startswith(f"port: cannot listen on 127.0.0.1:{port} (")
+
+
+def test_a_database_out_of_reach_is_said_in_one_sentence(tmp_path: Path) -> None:
+    nowhere = "postgresql://ada:hush@127.0.0.1:1/x"
+    for workers in ("1", "2"):
+        done = penstock("serve", "--database", nowhere, "--workers", workers, cwd=tmp_path)
+        assert done.returncode == 1
+        assert "hush" not in done.stderr
+        assert "Traceback" not in done.stderr
+        assert done.stderr.strip().splitlines()[-1].startswith("penstock: PostgreSQL does not let us in: ")
+
+
+def test_a_hook_that_cannot_be_imported_is_said_in_one_sentence(tmp_path: Path) -> None:
+    sentence = refused("serve", "--port", "0", cwd=tmp_path, hooks__send_email="nowhere:send")
+    assert sentence == "hooks.send_email: cannot import 'nowhere:send': No module named 'nowhere'"
+
+
+def test_sqlite_has_one_process(tmp_path: Path) -> None:
+    assert "more than one process needs PostgreSQL" in refused("serve", "--workers", "2", cwd=tmp_path)
