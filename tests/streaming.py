@@ -67,7 +67,7 @@ class Stream:
             return await self._frames.get()
 
     async def some(self, count: int, seconds: float = 20) -> list[Frame]:
-        found = []
+        found: list[Frame] = []
         for _ in range(count):
             frame = await self.next(seconds)
             assert frame is not None, found
