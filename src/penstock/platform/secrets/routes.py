@@ -3,11 +3,12 @@
 from typing import Any
 
 from litestar import Request, delete, get, put
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import read_json
-from penstock.http.openapi import answer, json_body, problems
+from penstock.http.openapi import answer, json_body, problems, query
 from penstock.platform.access import Access, access_of, guard
 from penstock.platform.paging import Page
 from penstock.platform.parts import parts_of
@@ -37,6 +38,7 @@ def _project(access: Access) -> str:
     guards=[guard],
     tags=_TAGS,
     summary="The names of a project's secrets",
+    operation_class=query({"page": ("1", "From 1."), "page_size": ("50", "1 to 100.")}),
     responses={200: answer(dict[str, Any], "A page of names, newest first.", _PAGE)} | _REFUSED,
 )
 async def list_secrets(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
@@ -83,7 +85,7 @@ async def put_secret(request: Req, id: FromPath[str], name: FromPath[str]) -> An
     guards=[guard],
     tags=_TAGS,
     summary="Delete a secret",
-    responses=_REFUSED,
+    responses={204: ResponseSpec(None, description="Deleted; no body.")} | _REFUSED,
     status_code=200,
 )
 async def delete_secret(request: Req, id: FromPath[str], name: FromPath[str]) -> Answer:  # noqa: A002

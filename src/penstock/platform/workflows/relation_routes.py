@@ -7,7 +7,7 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import read_json
-from penstock.http.openapi import answer, json_body, problems
+from penstock.http.openapi import answer, json_body, problems, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.paging import Page
 from penstock.platform.parts import parts_of
@@ -27,6 +27,7 @@ _INVALID = problems((400, "The body is not valid."))
     guards=[guard],
     tags=["permissions"],
     summary="Who has a role of their own at this workflow",
+    operation_class=query(shown.PAGING),
     responses={
         200: answer(
             dict[str, Any],
@@ -72,7 +73,7 @@ async def put_permission(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
     guards=[guard],
     tags=["permissions"],
     summary="Remove someone's role at this workflow",
-    responses=shown.REFUSED,
+    responses=shown.GONE | shown.REFUSED,
     status_code=200,
 )
 async def remove_permission(request: Req, id: FromPath[str], uid: FromPath[str]) -> Answer:  # noqa: A002
@@ -85,6 +86,7 @@ async def remove_permission(request: Req, id: FromPath[str], uid: FromPath[str])
     guards=[guard],
     tags=["links"],
     summary="What this workflow starts when it ends",
+    operation_class=query(shown.PAGING),
     responses={200: answer(dict[str, Any], "A page of links, newest first.", shown.page_of(shown.LINK))}
     | shown.REFUSED,
 )
@@ -121,7 +123,7 @@ async def create_link(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     guards=[guard],
     tags=["links"],
     summary="Delete a link",
-    responses=shown.REFUSED,
+    responses=shown.GONE | shown.REFUSED,
     status_code=200,
 )
 async def delete_link(request: Req, id: FromPath[str], linkId: FromPath[str]) -> Answer:  # noqa: A002, N803

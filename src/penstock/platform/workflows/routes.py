@@ -7,7 +7,7 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import parse_query, read_json
-from penstock.http.openapi import answer, json_body, problems
+from penstock.http.openapi import answer, json_body, problems, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.paging import Page
 from penstock.platform.parts import parts_of
@@ -24,7 +24,6 @@ _STATUSES = ("draft", "active", "stopped", "error")
 _LONGEST_Q = 200
 _ONE = {200: answer(Workflow, "The workflow, with its ETag.", shown.WORKFLOW)}
 _LIST = {200: answer(dict[str, Any], "A page of workflows, newest first.", shown.page_of(shown.WORKFLOW))}
-_FILTERS = "Filters: status (draft, active, stopped, error); q, a part of name, slug or description, whatever its case."
 
 
 def _answer(record: Record, status: int = 200) -> Answer:
@@ -58,7 +57,7 @@ async def _list(request: Req, made: lists.Lists, **params: Any) -> Answer:
     guards=[guard],
     tags=_TAGS,
     summary="All workflows that I can access",
-    description=_FILTERS,
+    operation_class=query(shown.PAGING | shown.FILTERS),
     responses=_LIST | problems((400, "A filter is not valid."), (401, "Not signed in.")),
 )
 async def list_workflows(request: Req) -> Answer:
@@ -70,7 +69,7 @@ async def list_workflows(request: Req) -> Answer:
     guards=[guard],
     tags=_TAGS,
     summary="The workflows of a project",
-    description=_FILTERS,
+    operation_class=query(shown.PAGING | shown.FILTERS),
     responses=_LIST | shown.REFUSED,
 )
 async def list_project_workflows(request: Req, pid: FromPath[str]) -> Answer:
@@ -130,7 +129,8 @@ async def update_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
     tags=_TAGS,
     summary="Delete a workflow with all its executions",
     description="409 while it is active or an execution runs, unless ?force=true, which cancels them first.",
-    responses=shown.REFUSED | shown.STALE | problems((409, "It is active, or an execution runs.")),
+    operation_class=query({"force": ("true", "Cancel what runs, and delete.")}),
+    responses=shown.GONE | shown.REFUSED | shown.STALE | problems((409, "It is active, or an execution runs.")),
     status_code=200,
 )
 async def delete_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
@@ -190,6 +190,7 @@ async def workflow_status(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
     guards=[guard],
     tags=_TAGS,
     summary="The versions of a workflow, newest first",
+    operation_class=query(shown.PAGING),
     responses={200: answer(dict[str, Any], "A page of versions.", shown.page_of(shown.VERSION))} | shown.REFUSED,
 )
 async def list_versions(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002

@@ -1,6 +1,8 @@
 """What the OpenAPI document shows of workflows: an example of each resource, and what many routes answer."""
 
-from penstock.http.openapi import problems
+from litestar.openapi.datastructures import ResponseSpec
+
+from penstock.http.openapi import Fields, problems
 
 _ID = "0192d3a4-5b6c-7d8e-9f00-112233445566"
 _USER = "0192d3a4-0000-7d8e-9f00-aabbccddeeff"
@@ -65,4 +67,10 @@ def page_of(item: object) -> dict[str, object]:
 
 
 REFUSED = problems((401, "Not signed in."), (403, "The role is too low."), (404, "There is no such workflow."))
+GONE = {204: ResponseSpec(None, description="Deleted; no body.")}
+PAGING: Fields = {"page": ("1", "From 1."), "page_size": ("50", "1 to 100.")}
+FILTERS: Fields = {
+    "status": ("active", "draft, active, stopped or error."),
+    "q": ("greet", "A part of name, slug or description, whatever its case; 200 characters at most."),
+}
 STALE = problems((412, "If-Match: somebody changed it meanwhile."))
