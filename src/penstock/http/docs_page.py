@@ -73,9 +73,13 @@ def _text(text: str) -> str:
     return "".join(f"<code>{part}</code>" if odd % 2 else part for odd, part in enumerate(parts))
 
 
+_NEEDS = {"session": "Needs the session cookie.", "bearer": "Needs an access token."}
+
+
 def _operation(document: Member, path: str, method: str, operation: Member) -> str:
     security = operation.get("security", [])
-    session = " <em>Needs the session cookie.</em>" if security and {} not in security else ""
+    needed = {name for choice in security for name in choice} if {} not in security else set()
+    session = "".join(f" <em>{text}</em>" for name, text in _NEEDS.items() if name in needed)
     return _OPERATION.substitute(
         anchor=_anchor(path, method),
         method=method,
@@ -83,7 +87,7 @@ def _operation(document: Member, path: str, method: str, operation: Member) -> s
         summary=_text(operation["summary"]),
         session=session,
         request=_parameters(operation) + _body(document, operation),
-        curl=escape(curl(path, method, operation, session=bool(session))),
+        curl=escape(curl(path, method, operation, needed)),
         responses="".join(_response(document, status, response) for status, response in operation["responses"].items()),
     )
 
@@ -149,7 +153,7 @@ def _example(media: Member) -> str | None:
     return values[0] if isinstance(values[0], str) else json.dumps(values[0], indent=2, ensure_ascii=False)
 
 
-def curl(path: str, method: str, operation: Member, *, session: bool) -> str:
+def curl(path: str, method: str, operation: Member, needed: set[str]) -> str:
     """A command that sends the operation's example to a server on this machine."""
     examples = {
         parameter["name"]: (parameter["in"], str(parameter["schema"].get("examples", [""])[0]), parameter["required"])
@@ -159,13 +163,19 @@ def curl(path: str, method: str, operation: Member, *, session: bool) -> str:
         path = path.replace(f"{{{name}}}", example)
     query = {name: value for name, (place, value, _) in examples.items() if place == "query" and value}
     asked = {name: value for name, value in query.items() if examples[name][2]} or dict(list(query.items())[:2])
-    words = ["curl", *(["-b", "cookies.txt", "-c", "cookies.txt"] if session or path.startswith("/user/") else [])]
+    cookies = "session" in needed or path.startswith("/user/")
+    words = ["curl", *(["-b", "cookies.txt", "-c", "cookies.txt"] if cookies else [])]
+    if "bearer" in needed:
+        words += ["-H", "Authorization: Bearer $TOKEN"]
+    if method not in {"get", "post"} or (method == "post" and "requestBody" not in operation):
+        words += ["-X", method.upper()]
     lines = [[*words, f"http://127.0.0.1:8080{path}{'?' + urlencode(asked) if asked else ''}"]]
     if "requestBody" in operation:
         lines += _data(operation["requestBody"]["content"])
-    elif method != "get":
-        lines[0] += ["-X", method.upper()]
-    return " \\\n  ".join(map(shlex.join, lines))
+    # The shell fills in the token, so what holds it is quoted with double quotes.
+    return " \\\n  ".join(map(shlex.join, lines)).replace(
+        "'Authorization: Bearer $TOKEN'", '"Authorization: Bearer $TOKEN"'
+    )
 
 
 def _data(content: Member) -> list[list[str]]:

@@ -10,6 +10,21 @@ Document = dict[str, Any]
 _TAGS = {
     "accounts": "Who you are: sign-up, sign-in, sessions, reset by mail, social providers and SAML. Requests are form "
     "data or JSON of the same members.",
+    "sign-in": "Tokens for the API: with a password, a social provider, a company's identity provider, or the cookie of a "
+    "session. Send the access token as `Authorization: Bearer …`.",
+    "companies": "Companies, and organizations inside them: one record, an organization has a parent.",
+    "members": "Who has which role in a company, an organization or a project.",
+    "projects": "Where an organization's workflows live.",
+    "secrets": "Values that workflows use and nobody reads back.",
+    "workflows": "Definitions in the Serverless Workflow DSL: their versions, deployed and stopped.",
+    "permissions": "Roles on one workflow.",
+    "links": "Workflows that start when another one ends.",
+    "executions": "Runs of a workflow, and their steps.",
+    "events": "What happened to a workflow and its executions, as a list and live.",
+    "logs": "What executions said, as a list and live.",
+    "dashboards": "Numbers at a glance.",
+    "audit": "Who did what, when and from where.",
+    "identity providers": "A company's own providers, and the roles that they give.",
     "project metadata": "Metadata of projects by name.",
     "operations": "For those who run the server.",
 }
@@ -19,6 +34,14 @@ _SESSION = {
     "name": "session",
     "description": "Set by every way to sign in; 30 days, renewed by use.",
 }
+_BEARER = {
+    "type": "http",
+    "scheme": "bearer",
+    "bearerFormat": "JWT",
+    "description": "The access token of `/api/v1/auth/login` and its like; 15 minutes, then refresh it.",
+}
+_API = "/api/v1/"
+_ANYONE = ("/api/v1/auth/register", "/api/v1/auth/login", "/api/v1/auth/refresh", "/api/v1/auth/oauth2/")
 _NEEDS_SESSION = {"/user/get", "/user/update", "/user/oauth/add", "/user/oauth/remove"}
 _TAKES_SESSION = {"/user/signout", "/user/oauth/callback/{provider}", "/project"}
 _SIGNS_IN = {"/user/create", "/user/auth", "/user/resetpassword", "/user/oauth/callback/{provider}", "/user/saml/acs"}
@@ -33,7 +56,19 @@ _PARAMETERS: dict[str, list[tuple[str, str, str]]] = {
         ("error", "access_denied", "Why the provider did not let you in."),
     ],
 }
-_PATH_PARAMETERS = {"provider": ("google", "The provider's configured name.")}
+_SOME_ID = "0192d3a4-5b6c-7d8e-9f00-112233445566"
+_PATH_PARAMETERS = {
+    "provider": ("google", "The provider's configured name."),
+    "id": (_SOME_ID, "The resource's id."),
+    "cid": (_SOME_ID, "The company's id."),
+    "oid": (_SOME_ID, "The id of the organization, or of a company."),
+    "pid": (_SOME_ID, "The project's id."),
+    "uid": (_SOME_ID, "The user's id."),
+    "linkId": (_SOME_ID, "The link's id."),
+    "provider_id": (_SOME_ID, "The id of the company's identity provider."),
+    "v": ("latest", "The version's number, or `latest`."),
+    "name": ("smtp_password", "The secret's name."),
+}
 _BODIES: dict[tuple[str, str], tuple[str, str, str]] = {
     ("/metrics", "200"): (
         "text/plain; version=0.0.4",
@@ -54,7 +89,7 @@ _UNSAID = {"Request fulfilled, document follows", "Bad request syntax or unsuppo
 def complete(document: Document) -> Document:
     document["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()]
     components = document["components"]
-    components["securitySchemes"] = {"session": _SESSION}
+    components["securitySchemes"] = {"session": _SESSION, "bearer": _BEARER}
     components["responses"] = {"Problem": _problem(500, _OTHERWISE)}
     for path, item in document["paths"].items():
         for method, operation in item.items():
@@ -106,7 +141,13 @@ def _say_headers(path: str, responses: dict[str, Any]) -> None:
 
 
 def _say_security(path: str, operation: Operation) -> None:
-    if path in _NEEDS_SESSION:
+    if path.startswith("/api/v1/auth/iam/"):
+        operation["security"] = [{}, {"bearer": []}]
+    elif path == "/api/v1/auth/session":
+        operation["security"] = [{"session": []}]
+    elif path.startswith(_API) and not path.startswith(_ANYONE):
+        operation["security"] = [{"bearer": []}]
+    elif path in _NEEDS_SESSION:
         operation["security"] = [{"session": []}]
     elif path in _TAKES_SESSION:
         operation["security"] = [{}, {"session": []}]

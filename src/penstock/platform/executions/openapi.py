@@ -59,6 +59,6 @@ class TRIGGER(Operation):
             name="Idempotency-Key",
             param_in="header",
             description="1 to 255 visible ASCII characters.",
-            schema=Schema(type=OpenAPIType.STRING, min_length=1, max_length=255),
+            schema=Schema(type=OpenAPIType.STRING, min_length=1, max_length=255, examples=["order-17"]),
         )
         self.parameters = [*(self.parameters or []), key]
