@@ -11,6 +11,7 @@ from typing import Any
 
 from bench.platform.seeds import EMAIL, PASSWORD, Seeded
 from penstock.app import create_app
+from penstock.http import logs
 from penstock.settings import load
 
 GOAL = 50.0
@@ -130,6 +131,7 @@ async def _started(app: Any) -> Any:
 
 async def time_routes(seed: Seeded, rounds: int, say: Callable[[str], None]) -> list[Timing]:
     settings = load(environ={}, overrides={"database": seed.url, "log_level": "error"}).settings
+    logs.configure(settings)  # or every request is a line on the screen, and in the figures
     app = create_app(settings)
     async with _started(app):
         caller = Caller(app)

@@ -66,17 +66,19 @@ async def call(egress: Egress, known: Ldap, work: Callable[[Connect], T]) -> T:
     tls = _Tls(host, known.ca_certificate)
     try:
         async with asyncio.timeout(SECONDS):
-            address = (await egress.addresses(host, port))[0]
-            server = ldap3.Server(
-                address,
-                port=port,
-                use_ssl=parts.scheme == "ldaps",
-                tls=tls,
-                get_info=ldap3.NONE,
-                connect_timeout=_STEP_SECONDS,
-                allowed_referral_hosts=[],
-            )
-            connect = partial(_connect, server, opened, start_tls=known.start_tls and parts.scheme == "ldap")
+            servers = [
+                ldap3.Server(
+                    address,
+                    port=port,
+                    use_ssl=parts.scheme == "ldaps",
+                    tls=tls,
+                    get_info=ldap3.NONE,
+                    connect_timeout=_STEP_SECONDS,
+                    allowed_referral_hosts=[],
+                )
+                for address in await egress.addresses(host, port)
+            ]
+            connect = partial(_connect, servers, opened, start_tls=known.start_tls and parts.scheme == "ldap")
             return await asyncio.get_running_loop().run_in_executor(_threads, work, connect)
     except httpcore.ConnectError as error:
         raise ProbeFailed(str(error)) from error
@@ -89,6 +91,16 @@ async def call(egress: Egress, known: Ldap, work: Callable[[Connect], T]) -> T:
 
 
 def _connect(
+    servers: list[ldap3.Server], opened: list[ldap3.Connection], dn: str, password: str, *, start_tls: bool
+) -> ldap3.Connection:
+    """By the first address that listens: a name often has one of IPv6 that nobody serves."""
+    for server in servers[:-1]:
+        with suppress(LDAPSocketOpenError):
+            return _bound(server, opened, dn, password, start_tls=start_tls)
+    return _bound(servers[-1], opened, dn, password, start_tls=start_tls)
+
+
+def _bound(
     server: ldap3.Server, opened: list[ldap3.Connection], dn: str, password: str, *, start_tls: bool
 ) -> ldap3.Connection:
     connection = ldap3.Connection(

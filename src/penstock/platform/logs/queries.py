@@ -5,6 +5,7 @@ from functools import cache
 from sqlalchemy import bindparam, func, or_, select, text
 from sqlalchemy.sql.elements import ColumnElement
 
+from penstock.platform.events.queries import newest_first, of_workflow
 from penstock.storage import Statement
 from penstock.storage.platform_tables import log_entries
 from penstock.streams import Level
@@ -32,11 +33,16 @@ def listing(filters: frozenset[str], *, alarming: bool = False) -> tuple[Stateme
         ),
         "q_ascii": message.ilike(bindparam("q"), escape="\\"),
     }
-    where = [log_entries.c.workflow_id == bindparam("workflow_id"), *(conditions[name] for name in sorted(filters))]
+    where = [of_workflow(log_entries, filters), *(conditions[name] for name in sorted(filters))]
     if alarming:
         where.append(text(f"log_entries.level >= {int(Level.WARN)}"))  # type: ignore[arg-type]
-    items = select(*LOG_COLUMNS).where(*where).order_by(log_entries.c.id.desc())
-    return (
-        Statement(items.limit(bindparam("limit")).offset(bindparam("offset"))),
-        Statement(select(func.count()).select_from(log_entries).where(*where)),
-    )
+    count = Statement(select(func.count()).select_from(log_entries).where(*where))
+    order = newest_first(log_entries, filters)
+    if alarming:
+        # The ids alone are in the small index, so that it is the one to be used.
+        ids = select(log_entries.c.id).where(*where).order_by(*order).limit(bindparam("limit"))
+        page = ids.offset(bindparam("offset")).subquery("ids")
+        shown = select(*LOG_COLUMNS).select_from(page.join(log_entries, log_entries.c.id == page.c.id))
+        return Statement(shown.order_by(*order)), count
+    items = select(*LOG_COLUMNS).where(*where).order_by(*order)
+    return Statement(items.limit(bindparam("limit")).offset(bindparam("offset"))), count
