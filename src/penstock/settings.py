@@ -320,11 +320,8 @@ def _check_together(settings: Settings) -> None:
         raise SettingsError(
             "forgot_password_body: expected ${TOKEN} or ${URL} in the text, else nobody could reset a password"
         )
-    if settings.jwt_secret and len(settings.jwt_secret.reveal().encode()) < 32:
-        raise SettingsError("jwt_secret: expected 32 bytes or more; make one with `openssl rand -base64 48`")
-    for key in (settings.secrets_key, *settings.secrets_key_previous):
-        if key and len(key.reveal().encode()) < 32:
-            raise SettingsError("secrets_key: expected 32 bytes or more; make one with `openssl rand -base64 48`")
+    _check_secrets("jwt_secret", settings.jwt_secret)
+    _check_secrets("secrets_key", settings.secrets_key, *settings.secrets_key_previous)
     for name in ("session_ttl", "reset_ttl", "access_ttl", "refresh_ttl"):
         if getattr(settings, name) < 1:
             raise SettingsError(f"{name}: expected a duration of at least 1s")
@@ -357,6 +354,11 @@ def _origin_of(url: str) -> str:
     except ValueError:
         return ""
     return f"{parts.scheme}://{parts.netloc}" if usable else ""
+
+
+def _check_secrets(name: str, *secrets: Secret) -> None:
+    if any(secret and len(secret.reveal().encode()) < 32 for secret in secrets):
+        raise SettingsError(f"{name}: expected 32 bytes or more; make one with `openssl rand -base64 48`")
 
 
 def _check_networks(name: str, networks: list[str]) -> None:

@@ -22,6 +22,10 @@ saml = App(name="saml", help="Companies that sign in at their own SAML identity 
 users = App(name="users", help="Who has an account, and who may use it: list, deactivate, activate.")
 app.command(saml)
 app.command(users)
+domains = App(name="domains", help="Email domains that a company's own identity providers speak for.")
+app.command(domains)
+secrets = App(name="secrets", help="The values that workflows use.")
+app.command(secrets)
 
 
 def _command(group: App, path: str, summary: str, *examples: str) -> None:
@@ -83,6 +87,25 @@ _command(
     "penstock users deactivate eve@example.com",
 )
 _command(users, "penstock.cli.users:activate", "Let its holder in again.", "penstock users activate eve@example.com")
+_command(
+    domains,
+    "penstock.cli.domains:grant",
+    "Let the identity providers of a company speak for an email domain.",
+    "penstock domains grant 0192d3a4-5b6c-7d8e-9f00-112233445566 example.com",
+)
+_command(domains, "penstock.cli.domains:list_", "Show which company speaks for which domain.", "penstock domains list")
+_command(
+    domains,
+    "penstock.cli.domains:revoke",
+    "Take a domain back; accounts that were made stay, and nobody new comes in.",
+    "penstock domains revoke 0192d3a4-5b6c-7d8e-9f00-112233445566 example.com",
+)
+_command(
+    secrets,
+    "penstock.cli.secrets:rotate",
+    "Seal every secret anew with the newest key; then earlier keys can be forgotten.",
+    "penstock secrets rotate",
+)
 
 
 def main() -> Any:

@@ -10,8 +10,8 @@ Document = dict[str, Any]
 _TAGS = {
     "accounts": "Who you are: sign-up, sign-in, sessions, reset by mail, social providers and SAML. Requests are form "
     "data or JSON of the same members.",
-    "sign-in": "Tokens for the API: with a password, a social provider, a company's identity provider, or the cookie of a "
-    "session. Send the access token as `Authorization: Bearer …`.",
+    "sign-in": "Tokens for the API: with a password, a social provider, a company's identity provider, or the cookie "
+    "of a session. Send the access token as `Authorization: Bearer …`.",
     "companies": "Companies, and organizations inside them: one record, an organization has a parent.",
     "members": "Who has which role in a company, an organization or a project.",
     "projects": "Where an organization's workflows live.",
@@ -74,6 +74,21 @@ _BODIES: dict[tuple[str, str], tuple[str, str, str]] = {
         "text/plain; version=0.0.4",
         "What Prometheus reads.",
         'penstock_http_request_seconds_count{method="POST",route="/user/auth",status="200"} 17.0\n',
+    ),
+    ("/api/v1/workflows/{id}/events/stream", "200"): (
+        "text/event-stream",
+        "Each event as it is committed; a comment every 15 s; `event: end` says why it ends.",
+        'id: 17\nevent: task.completed\ndata: {"id":17,"type":"task.completed"}\n\n',
+    ),
+    ("/api/v1/workflows/{id}/logs/stream", "200"): (
+        "text/event-stream",
+        "Each log entry as it is committed; a comment every 15 s; `event: end` says why it ends.",
+        'id: 17\nevent: log\ndata: {"id":17,"level":"info","message":"started"}\n\n',
+    ),
+    ("/api/v1/companies/{id}/audit/export", "200"): (
+        "application/x-ndjson",
+        "One entry a line, oldest first.",
+        '{"action":"company.create","resource_type":"company"}\n',
     ),
     ("/project", "201"): ("text/plain", "The name.", "apollo"),
     ("/user/saml/metadata", "200"): (
