@@ -37,6 +37,17 @@ async def test_after_a_lost_connection_the_next_request_works(database: Database
     assert await keys(database) == ["after", "before"]
 
 
+async def test_after_every_connection_of_the_pool_was_lost_all_requests_work(
+    database: Database, admin: asyncpg.Connection
+) -> None:
+    for _ in range(3):
+        assert set(map(tuple, await asyncio.gather(*(keys(database) for _ in range(20))))) == {()}
+        assert await end_all_connections(admin) >= 1
+    async with database.transaction() as tx:
+        await put(tx, "after")
+    assert set(map(tuple, await asyncio.gather(*(keys(database) for _ in range(20))))) == {("after",)}
+
+
 async def test_a_connection_lost_within_a_transaction_is_unavailable_and_leaves_nothing(
     database: Database, admin: asyncpg.Connection
 ) -> None:
@@ -84,11 +95,12 @@ async def test_an_error_of_the_block_is_not_hidden_by_a_lost_connection(
 async def test_when_every_connection_is_in_use_the_next_is_busy_and_later_served(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgresql, "_PATIENCE", 0.05)
     database = await open_database(database_url, pool=2)
     async with database.transaction(), database.transaction():
+        monkeypatch.setattr(postgresql, "_PATIENCE", 0.05)
         with pytest.raises(Busy, match="in use"):
             await keys(database)
+        monkeypatch.undo()
     assert await keys(database) == []
     await database.close()
 

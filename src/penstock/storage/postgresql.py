@@ -23,6 +23,7 @@ from penstock.storage.statement import Statement
 # A request must not wait for ever behind someone else's lock or a runaway query.
 _SERVER_SETTINGS = {"lock_timeout": "10000", "statement_timeout": "30000", "application_name": "penstock"}
 _PATIENCE = 10.0  # seconds to wait for a connection, new or given back
+_PERSISTENCE = 3.0  # seconds in which one that was lost or refused is asked for again
 _OUT_OF_REACH = (
     OSError,
     TimeoutError,
@@ -32,7 +33,13 @@ _OUT_OF_REACH = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
+    # What the driver says when the end of a connection and our next statement cross each other.
+    asyncpg.InternalClientError,
 )
+
+
+class _Lost(Unavailable):
+    """The connection ended under a statement."""
 
 
 class PostgresqlDatabase(Database):
@@ -60,37 +67,60 @@ class PostgresqlDatabase(Database):
 
     async def one(self, statement: Statement, **params: Any) -> Row | None:
         text, values = statement.for_postgresql(params)
-        async with self._connection() as connection, _translated():
-            row: Row | None = await connection.fetchrow(text, *values)
+        row: Row | None = await self._read("fetchrow", text, values)
         return row
 
     async def all(self, statement: Statement, **params: Any) -> Sequence[Row]:
         text, values = statement.for_postgresql(params)
-        async with self._connection() as connection, _translated():
-            rows: Sequence[Row] = await connection.fetch(text, *values)
+        rows: Sequence[Row] = await self._read("fetch", text, values)
         return rows
+
+    async def _read(self, method: str, text: str, values: Sequence[Any] = ()) -> Any:
+        """That a connection was lost while it lay idle shows when it is used; a read can be asked again."""
+        for delay in delays(total=_PERSISTENCE):
+            connection = await self._acquire()
+            try:
+                async with _translated():
+                    return await getattr(connection, method)(text, *values)
+            except _Lost:
+                await asyncio.sleep(delay)
+            finally:
+                await to_its_end(self._give_back(connection))
+        raise Unavailable("PostgreSQL ends every connection")
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
-        async with self._connection() as connection:
+        connection = await self._begin()
+        try:
             transaction = _PostgresqlTransaction(connection)
             try:
-                async with _translated():
-                    await connection.execute("BEGIN")
                 yield transaction
             except BaseException:
                 await to_its_end(_roll_back(connection))
                 raise
             await to_its_end(_commit(connection, transaction))
-
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Any]:
-        """A connection from the pool; out of reach, it is tried again for as long as a request can wait."""
-        connection = await self._acquire()
-        try:
-            yield connection
         finally:
             await to_its_end(self._give_back(connection))
+
+    async def _begin(self) -> Any:
+        """A connection in a new transaction. One that was lost while it lay idle is replaced: nothing was done yet."""
+        for delay in delays(total=_PERSISTENCE):
+            connection = await self._acquire()
+            try:
+                async with _translated():
+                    await connection.execute("BEGIN")
+            except BaseException as error:
+                await to_its_end(self._abandon(connection))
+                if not isinstance(error, _Lost):
+                    raise
+                await asyncio.sleep(delay)
+            else:
+                return connection
+        raise Unavailable("PostgreSQL ends every connection")
+
+    async def _abandon(self, connection: Any) -> None:
+        await _roll_back(connection)
+        await self._give_back(connection)
 
     async def _give_back(self, connection: Any) -> None:
         # One that is still in a transaction is rolled back by the pool, one that cannot be is discarded.
@@ -99,7 +129,7 @@ class PostgresqlDatabase(Database):
 
     async def _acquire(self) -> Any:
         reason: Exception | None = None
-        for delay in delays(total=3.0):
+        for delay in delays(total=_PERSISTENCE):
             try:
                 return await self._pool.acquire(timeout=_PATIENCE)
             except TimeoutError as error:
@@ -117,8 +147,11 @@ class PostgresqlDatabase(Database):
         return connection
 
     async def ping(self) -> None:
-        async with self._connection() as connection, _translated():
-            await connection.fetchval("SELECT 1", timeout=5)
+        try:
+            async with asyncio.timeout(5):
+                await self._read("fetchval", "SELECT 1")
+        except TimeoutError as error:
+            raise Unavailable("PostgreSQL does not answer") from error
 
     async def close(self) -> None:
         try:
@@ -203,8 +236,10 @@ async def _translated() -> AsyncIterator[None]:
         asyncpg.QueryCanceledError,
     ) as error:
         raise Busy(_reason(error)) from None
-    except (*_OUT_OF_REACH, asyncpg.InsufficientResourcesError) as error:
-        raise Unavailable(str(error) or type(error).__name__) from error
+    except _OUT_OF_REACH as error:
+        raise _Lost(str(error) or type(error).__name__) from error
+    except asyncpg.InsufficientResourcesError as error:
+        raise Unavailable(_reason(error)) from error
     except asyncpg.PostgresError as error:
         raise StorageError(_reason(error)) from None
 
