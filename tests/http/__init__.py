@@ -1,1 +1,1 @@
-"""Tests of penstock.http."""  # noqa: A005 - it mirrors the package, and is imported as tests.http
+"""Tests of penstock.http."""

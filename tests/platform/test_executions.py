@@ -174,7 +174,7 @@ async def test_who_is_only_a_viewer_reads_but_neither_starts_nor_cancels(scene: 
     assert (await stranger.get(f"/executions/{execution['id']}")).status_code == 403
 
 
-@pytest.mark.parametrize("id_", ["x", "0", uuid7(), "%00", "a%2Fb"])
+@pytest.mark.parametrize("id_", ["x", "0", "0192d3a4-5b6c-7d8e-9f00-112233445566", "%00", "a%2Fb"])
 async def test_an_execution_that_is_not_there_is_404(scene: Scene, id_: str) -> None:
     assert (await scene.owner.get(f"/executions/{id_}/steps")).status_code == 404
     assert (await scene.owner.post(f"/executions/{id_}/cancel")).status_code == 404
