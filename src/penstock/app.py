@@ -13,22 +13,13 @@ from penstock import projects
 from penstock.accounts import provider_routes, routes
 from penstock.accounts.hooks import Hooks, from_settings
 from penstock.accounts.service import Accounts
-from penstock.egress import Egress
 from penstock.http import docs, health
 from penstock.http.answers import handle
 from penstock.http.edge import App, Edge, Receive, Scope, Send
-from penstock.platform import api
-from penstock.platform.auth.journal import AuditJournal
+from penstock.platform import api, starting
 from penstock.platform.iam import types
-from penstock.platform.iam.service import Iam
-from penstock.platform.iam.sign_in.saml import CompanySaml
-from penstock.platform.parts import Parts
-from penstock.platform.retention import Retention
-from penstock.platform.secrets.vault import Vault
-from penstock.platform.tokens import Tokens
 from penstock.settings import Settings
 from penstock.storage import open_database
-from penstock.streams import Hub
 
 log = structlog.get_logger()
 
@@ -94,38 +85,15 @@ def _assemble(
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
-        database = await open_database(settings.database.reveal(), pool=settings.database_pool)
-        try:
-            app.state.database = database
+        # Whatever was started ends in reverse order, also when what comes after it does not start.
+        async with AsyncExitStack() as stack:
+            app.state.database = database = await open_database(settings.database.reveal(), pool=settings.database_pool)
+            stack.push_async_callback(database.close)
             app.state.accounts = accounts = await Accounts.start(settings, database, resolved)
-            accounts.journal = AuditJournal()
-            streams = Hub(database)
-            streams.start()
-            vault = Vault(settings, accounts.secret)
-            egress = Egress(settings.egress_deny, settings.egress_allow)
-            iam = Iam(iam_types, egress, vault, accounts.secret)
-            app.state.platform = Parts(
-                settings,
-                database,
-                accounts,
-                Tokens(settings, accounts.secret),
-                vault,
-                streams,
-                egress,
-                iam,
-            )
-            accounts.saml_sources.append(CompanySaml(database, iam))
-            retention = Retention(settings, database)
-            retention.start()
-            try:
-                yield
-            finally:
-                await retention.stop()
-                await streams.close()
-                await iam.aclose()
-                await accounts.stop()
-        finally:
-            await database.close()
+            stack.push_async_callback(accounts.stop)
+            if not mount:
+                app.state.platform = starting.start(stack, settings, database, accounts, iam_types)
+            yield
 
     app = Litestar(
         route_handlers=handlers,

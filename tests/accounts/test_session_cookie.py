@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.storage import Database, Transaction, now
+from penstock.accounts import sessions
+from penstock.storage import Database, Transaction, Unavailable, now
 from penstock.storage.database import Reader
 from tests.accounts.steps import (
     ADA,
@@ -172,3 +173,22 @@ async def test_who_is_signed_in_costs_one_query_and_no_transaction(client: httpx
     client.cookies.clear()
     assert await who(client) is None
     assert counting.asked == []
+
+
+async def test_a_session_that_cannot_be_renewed_is_good_all_the_same(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk keeps nobody out who is in."""
+    await sign_up(client)
+    soon = now() + 86400 * 1_000_000
+    await run(database_of(client), f"UPDATE sessions SET expires_at = {soon}")
+
+    async def full(*_: Any) -> None:
+        raise Unavailable("database or disk is full")
+
+    monkeypatch.setattr(sessions, "renew", full)
+    answer = await client.get("/user/get")
+    assert answer.status_code == 200
+    assert "set-cookie" not in answer.headers
+    monkeypatch.undo()
+    assert "set-cookie" in (await client.get("/user/get")).headers

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import structlog
 from litestar import Request, get, post
 
 from penstock.accounts import changes, emails, reset, saml_registry, sessions, signin, signup, social, sso, users
@@ -15,6 +16,9 @@ from penstock.http.answers import Answer, call_of, json, redirect
 from penstock.http.bodies import Form, parse_query, read_form
 from penstock.http.openapi import answer, form, problems
 from penstock.problems import NotSignedIn, Overloaded
+from penstock.storage import StorageError
+
+log = structlog.get_logger()
 
 Call = Request[Any, Any, Any]
 _HOST = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
@@ -178,13 +182,22 @@ async def get_user(request: Call) -> Answer:
     session = await session_of(request)
     info: Any = session.user
     ttl = accounts.settings.session_ttl
-    renew = sessions.wants_renewal(session, ttl)
-    if renew or accounts.hooks.user_info is not None:
+    renew = sessions.wants_renewal(session, ttl) and await _renewed(accounts, session, ttl)
+    if accounts.hooks.user_info is not None:
         async with accounts.database.transaction() as tx:
-            if renew:
-                await sessions.renew(tx, session, ttl)
             info = await users.info(tx, accounts.hooks, session.user.userid)
     return signed_in(request, info, call_of(request).cookie(sessions.COOKIE) if renew else None)
+
+
+async def _renewed(accounts: Accounts, session: Session, ttl: int) -> bool:
+    """Whether the session was given a longer life. On a full disk it is not, and is good for today all the same."""
+    try:
+        async with accounts.database.transaction() as tx:
+            await sessions.renew(tx, session, ttl)
+    except StorageError as error:
+        log.warning("a session could not be renewed; it is tried again at its next use", error=str(error))
+        return False
+    return True
 
 
 @get("/user/signout", guards=[same_site], tags=TAGS, summary="Sign out", responses=EMPTY)

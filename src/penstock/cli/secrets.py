@@ -1,8 +1,9 @@
-"""`penstock secrets`: the keys under which projects' secrets are kept."""
+"""`penstock secrets`: the keys under which projects' secrets and identity providers' configurations are kept."""
 
 import asyncio
 
 from penstock.cli.options import CommandError, ConfigFile, DatabaseAddress, opened, settings_of
+from penstock.platform.iam import rotation
 from penstock.platform.secrets import rules
 from penstock.platform.secrets.rules import Rotated
 from penstock.platform.secrets.vault import Vault
@@ -26,4 +27,6 @@ def rotate(*, database: DatabaseAddress = None, config: ConfigFile = None) -> No
 async def _rotate(settings: Settings) -> Rotated:
     async with opened(settings) as database:
         secret = await server_secret(database, settings.jwt_secret.reveal())
-        return await rules.rotate(database, Vault(settings, secret))
+        vault = Vault(settings, secret)
+        parts = [await rules.rotate(database, vault), await rotation.rotate(database, vault)]
+        return Rotated(sum(part.resealed for part in parts), [text for part in parts for text in part.not_opened])

@@ -2,7 +2,7 @@
 
 The tree is built here from libyaml's events: PyYAML's own composer recurses in C (a deep text ends the process),
 expands aliases without bound, keeps the last of two equal keys and reads `on` as true. ruamel.yaml knows YAML 1.2, but
-in Python: it takes seconds for 256 KiB that libyaml reads in a tenth of one.
+parses in Python, and a definition is parsed at every write.
 """
 
 import json

@@ -196,6 +196,16 @@ async def test_nobody_maps_a_role_above_their_own(place: Place) -> None:
     assert (await viewer.post(path, body | {"role": "viewer", "external_identifier": "z"})).status_code == 403
 
 
+async def test_nobody_deletes_a_mapping_that_gives_more_than_they_have(place: Place) -> None:
+    house = place.house
+    admin = await register(house.client, "adam")
+    await house.owner.made(f"/companies/{house.company['id']}/members", {"email": admin.email, "role": "admin"})
+    owners = await house.maps(place.provider, "chiefs", "company", house.company, "owner")
+    admins = await house.maps(place.provider, "staff", "company", house.company, "admin")
+    assert (await admin.delete(f"/iam/mappings/{owners['id']}")).status_code == 403
+    assert (await admin.delete(f"/iam/mappings/{admins['id']}")).status_code == 204
+
+
 @pytest.mark.parametrize(
     "change",
     [{"role": "king"}, {"external_identifier": "  "}, {"external_identifier": "a\0"}, {"id": "1"}, {"role": 4}],

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from penstock.platform.iam import queries
+from penstock.platform.iam import queries, rotation
+from penstock.platform.secrets.vault import Vault
 from penstock.storage import Statement
 from penstock.storage.platform_tables import audit_entries, iam_providers
+from tests.conftest import Serve
 from tests.platform.people import register
 
 from .certificates import Authority
@@ -231,3 +233,14 @@ async def test_every_write_is_in_the_audit_log_without_its_secrets(house: House)
     assert updates[1]["details"]["config"]["after"]["client_secret"] == "********"
     assert "secret and" not in str(entries)
     assert "very secret" not in str(entries)
+
+
+async def test_a_new_key_of_the_secrets_seals_the_configs_too(serve: Serve, settings_with: Any) -> None:
+    async with serve() as client:
+        house = await set_up(client)
+        await house.oidc("https://login.example")
+        old, new = house.parts.vault, Vault(settings_with(secrets_key="k" * 32), house.parts.accounts.secret)
+        done = await rotation.rotate(house.parts.database, new)
+        assert (done.resealed, done.not_opened) == (1, [])
+        assert (await rotation.rotate(house.parts.database, new)).resealed == 0
+        assert "sealed with another key" in (await rotation.rotate(house.parts.database, old)).not_opened[0]

@@ -4,7 +4,7 @@ from sqlalchemy import bindparam, case, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from penstock.platform.executions.queries import COLUMNS
-from penstock.platform.workflows.lists import _of_mine as visible
+from penstock.platform.workflows.lists import of_mine as visible
 from penstock.storage import Statement
 from penstock.storage.platform_tables import executions, workflow_counts, workflow_hours, workflows
 

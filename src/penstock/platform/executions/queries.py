@@ -169,7 +169,7 @@ _STATE = select(workflows.c.status, workflows.c.version, workflows.c.deployed_ve
     workflows.c.id == bindparam("id")
 )
 # Held until the commit, so that nobody deletes the workflow from under what is written about it; SQLite has one writer.
-WORKFLOW = Statement(_STATE.with_for_update(read=True, key_share=True))
+WORKFLOW = Statement(_STATE.with_for_update(read=True))
 # One at a time: of parallel triggers with one key, the first makes the execution and the others find it.
 WORKFLOW_ALONE = Statement(_STATE.with_for_update(key_share=True))
 DEFINITION = Statement(

@@ -85,6 +85,10 @@ async def delete(parts: Parts, call: Call, access: Access, id_: str) -> None:
             raise NotFound("there is no such mapping")
         mapping = mapping_from(row)
         await _locked(tx, mapping.provider_id)
+        there = await resolve(tx, access.caller, _RESOURCE[mapping.resource_type], mapping.resource_id)
+        # Else an admin would take their role from owners, by deleting what gives it to them.
+        if there is not None and (there.role is None or parse_role(mapping.role) > there.role):
+            raise Denied(f"the mapping gives {mapping.role}, and your own role there is lower")
         await audit.by(tx, call, access, "iam_mapping.delete", id_, _shown(mapping))
         await tx.run(queries.DELETE_MAPPING, id=id_.lower())
 

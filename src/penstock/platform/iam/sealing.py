@@ -39,6 +39,15 @@ def seal_config(vault: Vault, provider_id: str, config: dict[str, Any]) -> str:
     return f"{vault.key_id}:{base64.b64encode(sealed).decode()}"
 
 
+def resealed(vault: Vault, provider_id: str, text: str) -> str | None:
+    """The same config under the present key; None when that is what sealed it. Raises NotOpened."""
+    key_id, _, sealed = text.partition(":")
+    if key_id == vault.key_id:
+        return None
+    opened = vault.unseal(provider_id, _CONFIG, key_id, base64.b64decode(sealed))
+    return f"{vault.key_id}:{base64.b64encode(vault.seal(provider_id, _CONFIG, opened)).decode()}"
+
+
 def open_config(vault: Vault, provider_id: str, text: str) -> dict[str, Any]:
     key_id, _, sealed = text.partition(":")
     try:
