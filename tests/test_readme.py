@@ -39,6 +39,17 @@ def test_the_first_session_prints_what_the_readme_shows(tmp_path: Path) -> None:
             assert re.fullmatch(pattern, done.stdout), (command, done.stdout)
 
 
+def test_the_session_of_the_api_works_as_printed(tmp_path: Path) -> None:
+    (script,) = re.findall(r"```sh\n(api=.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    with server(tmp_path) as serving:
+        (first, _), *_ = console_session()
+        before = first.replace("http://127.0.0.1:8080", serving["url"])
+        here = f"set -e\n{before}\n{script.replace('http://127.0.0.1:8080', serving['url'])}"
+        done = subprocess.run(["bash", "-c", here], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert '"slug":"moonshot"' in done.stdout
+    assert '"action":"project.create"' in done.stdout
+
+
 def test_the_readme_names_commands_that_make_knows() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page in PAGES:
