@@ -351,16 +351,15 @@ async def test_it_flows_through_a_real_server_and_ends_when_that_is_told_to_stop
                 lines = response.aiter_lines()
                 assert await anext(lines) == ": hello"
                 execution = (await client.post(f"/workflows/{workflow}/trigger")).json()["id"]
-                began = time.perf_counter()
                 await client.post(f"/executions/{execution}/cancel")
-                while not (line := await anext(lines)).startswith("event:"):
-                    pass
-                assert (line, time.perf_counter() - began < 0.5) == ("event: workflow.cancelled", True)
+                async with asyncio.timeout(20):
+                    while not (line := await anext(lines)).startswith("event:"):
+                        pass
+                assert line == "event: workflow.cancelled"
                 process.terminate()
-                began = time.perf_counter()
-                rest = [line async for line in lines]
+                async with asyncio.timeout(20):
+                    rest = [line async for line in lines]
                 assert "event: end" in rest
-                assert time.perf_counter() - began < 3
     finally:
         if process.returncode is None:
             process.terminate()
@@ -370,8 +369,8 @@ async def test_it_flows_through_a_real_server_and_ends_when_that_is_told_to_stop
 async def _address(process: asyncio.subprocess.Process) -> str:
     said = ""
     while True:
-        assert process.stdout is not None
-        line = (await process.stdout.readline()).decode()
+        assert process.stderr is not None
+        line = (await process.stderr.readline()).decode()
         said += line
         assert line, said
         if found := re.search(r"http://[\d.]+:\d+", line):
