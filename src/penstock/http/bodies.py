@@ -104,6 +104,9 @@ async def _multipart(request: Request[Any, Any, Any]) -> Form:
 def _json_object(body: bytes) -> dict[str, Any]:
     """A JSON object, each of its members given once."""
     try:
+        # msgspec refuses what is no JSON at all (half a surrogate, a number beyond all floats) and the other tells
+        # members that were given twice; neither does both.
+        msgspec.json.decode(body)
         members = json.loads(body.decode(), object_pairs_hook=_members_once, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         # Not JSON, not UTF-8, a number of thousands of digits, or brackets nested by the thousand.

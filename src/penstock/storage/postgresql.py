@@ -143,7 +143,11 @@ class PostgresqlDatabase(Database):
         """A connection of its own that hands every NOTIFY of the channel to `heard`; the caller closes it."""
         async with _translated():
             connection = await asyncpg.connect(self._url, server_settings=_SERVER_SETTINGS, timeout=_PATIENCE)
-            await connection.add_listener(channel, lambda _, __, ___, payload: heard(str(payload)))
+            try:
+                await connection.add_listener(channel, lambda _, __, ___, payload: heard(str(payload)))
+            except BaseException:
+                connection.terminate()
+                raise
         return connection
 
     async def ping(self) -> None:

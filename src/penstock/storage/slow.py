@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any
 
+from penstock.storage.database import Busy
+
 _THREADS = 2
 _PATIENCE = 30.0  # seconds; as long as PostgreSQL may take for a statement
 
@@ -27,11 +29,14 @@ class _Read:
     def on(self, connection: sqlite3.Connection) -> Sequence[sqlite3.Row]:
         with self._lock:
             if self._given_up:
-                return []
+                raise Busy("the read was given up before it began")
             self._connection = connection
+        # An interrupt that comes before the statement has begun is lost; this one looks again and again.
+        connection.set_progress_handler(lambda: int(self._given_up), 10_000)
         try:
             return connection.execute(self._text, self._params).fetchall()
         finally:
+            connection.set_progress_handler(None, 0)
             with self._lock:
                 self._connection = None
 
