@@ -1,4 +1,4 @@
-"""jq expressions: whether one may be used at all. Running them is the engine's.
+"""jq expressions: whether one may be used at all.
 
 Who writes them is not always a friend, so whatever reads the server's environment or files, swallows other inputs,
 writes to its standard error or ends the program is refused before it is compiled.
