@@ -1,0 +1,77 @@
+"""What is given to whoever performs a task, and what they give back. Expressions are resolved before."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from penstock.egress import Egress
+from penstock.engine.tasks.secrets import Secrets
+
+LogLevel = Literal["debug", "info", "warn", "error"]
+Process = Literal["script", "shell", "container", "mcp"]
+
+
+class Says(Protocol):
+    """A line in the execution's log."""
+
+    def __call__(self, level: LogLevel, message: str, **fields: Any) -> None: ...
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What a task may use; each has a setting."""
+
+    answer_bytes: int = 4 * 1024 * 1024
+    """Of an HTTP answer, a process's output, a document that is fetched."""
+    seconds: float = 300.0
+    """Of a call for which the workflow says no timeout."""
+    processes: frozenset[Process] = frozenset()
+    """The kinds of processes that this server starts."""
+
+
+class Tools(Protocol):
+    """What all tasks of a server share: the way out, with its pools and caches."""
+
+    egress: Egress
+    limits: Limits
+
+
+class Work(msgspec.Struct, frozen=True):
+    """One performance of one task."""
+
+    key: str
+    """The same whenever this very step is performed again: sent along as an idempotency key."""
+    execution_id: str
+    workflow: str
+    """`namespace/name` of the workflow."""
+    task: str
+    secrets: Secrets
+    says: Says
+    tools: Tools
+
+
+class Authorization(msgspec.Struct, frozen=True):
+    """`$authorization`: what was sent to prove who we are."""
+
+    scheme: str
+    parameter: str
+
+
+class Performed(msgspec.Struct, frozen=True):
+    output: Any
+    authorization: Authorization | None = None
+
+
+class Perform(Protocol):
+    """Each kind is a function of this shape. It raises `Fault`, and nothing else, when the task fails.
+
+    It is cancelled when the execution is, or when its time is up: what it started ends with it.
+    """
+
+    async def __call__(self, arguments: Mapping[str, Any], work: Work) -> Performed: ...
+
+
+class Subscribe(Protocol):
+    """A kind that receives messages until its reader has enough of them."""
+
+    def __call__(self, arguments: Mapping[str, Any], work: Work) -> AsyncIterator[Any]: ...
