@@ -42,7 +42,7 @@ PROVIDER_MEMBERS = {
 _HEAD = """\
 # Settings
 
-<!-- Made by `make docs` from src/penstock/settings.py; a test holds the two together. -->
+<!-- Made by `make docs` from src/penstock/settings/declared.py; a test holds the two together. -->
 
 A setting is read from the command line (where the command has an option for it), else from the environment, else from
 `penstock.toml` in the working directory (or the file that `--config` or `PENSTOCK_CONFIG` names), else it has its
