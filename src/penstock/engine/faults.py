@@ -1,4 +1,4 @@
-"""What can go wrong in a workflow, as the DSL describes it: an error with a type, a status and the place it came from."""
+"""What can go wrong in a workflow, as the DSL describes it: an error with a type, a status and where it came from."""
 
 from typing import Any
 
