@@ -1,12 +1,18 @@
 """What is given to whoever performs a task, and what they give back. Expressions are resolved before."""
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Literal, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import httpx
 import msgspec
 
 from penstock.egress import Egress
 from penstock.engine.tasks.secrets import Secrets
+
+if TYPE_CHECKING:
+    from penstock.engine.tasks.pool import Http
+    from penstock.engine.tasks.resources import Resources
 
 LogLevel = Literal["debug", "info", "warn", "error"]
 Process = Literal["script", "shell", "container", "mcp"]
@@ -27,6 +33,12 @@ class Limits(msgspec.Struct, frozen=True):
     """Of a call for which the workflow says no timeout."""
     processes: frozenset[Process] = frozenset()
     """The kinds of processes that this server starts."""
+    connections: int = 1000
+    """Of HTTP, open at the same time; more calls than that wait for one. A single host gets half of them."""
+    files: Path | None = None
+    """A directory below which `file://` may read; none on a server."""
+    catalog: Path | None = None
+    """A directory that is the `default` catalog: `functions/<name>/<version>/function.yaml`."""
 
 
 class Tools(Protocol):
@@ -34,6 +46,10 @@ class Tools(Protocol):
 
     egress: Egress
     limits: Limits
+    rpc: httpx.AsyncClient
+    """For MCP and A2A: `egress.client()`."""
+    http: "Http"
+    resources: "Resources"
 
 
 class Work(msgspec.Struct, frozen=True):

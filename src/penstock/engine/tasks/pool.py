@@ -1,0 +1,206 @@
+"""One HTTP exchange with a host that may be slow, broken or hostile: one client for a server, bounded in every way.
+
+aiohttp, not httpx: with 500 calls in flight a call costs 0.3 ms of processor time instead of 4.9 (alone 0.2 instead
+of 1.0), as its parser is compiled and its pool does not look at every connection for every request. Names are resolved
+by the egress policy, and the very address of each socket is checked once more before it is opened.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from ipaddress import ip_address
+from typing import Any
+
+import aiohttp
+import httpcore
+import msgspec
+from aiohttp.abc import AbstractResolver, ResolveResult
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
+
+from penstock.egress import Egress, EgressDenied, Unresolved
+from penstock.engine import faults
+from penstock.engine.tasks.body import Body
+from penstock.engine.tasks.kept import Kept
+from penstock.engine.tasks.work import Limits
+
+USER_AGENT = f"penstock/{version('penstock')}"
+_CONNECT_SECONDS = 10.0
+# Less than the five seconds after which common servers close: a request on a connection that is just being closed
+# is lost, and one that is no GET cannot be sent again.
+_IDLE_SECONDS = 4.5
+_NAME_SECONDS = 10
+_MOST_HEADERS = 256
+_LONGEST_HEADER = 32 * 1024
+
+
+class Token(msgspec.Struct, frozen=True):
+    """What an authorization server handed out."""
+
+    access: str
+    refresh: str | None = None
+
+
+class Answer(msgspec.Struct, frozen=True):
+    status: int
+    reason: str
+    headers: CIMultiDictProxy[str]
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("Content-Type", "")
+
+
+class Http:
+    """Made once for a server, and closed with it. `tls` is what servers' certificates are checked with."""
+
+    def __init__(self, egress: Egress, limits: Limits, *, tls: ssl.SSLContext | None = None) -> None:
+        self._egress = egress
+        self._limits = limits
+        self._tls = tls
+        self._session: aiohttp.ClientSession | None = None
+        self.tokens: Kept[Token] = Kept(10_000)
+        self.certificates: Kept[ssl.SSLContext] = Kept(500)
+
+    async def send(
+        self,
+        method: str,
+        url: URL,
+        headers: Mapping[str, str] | CIMultiDict[str],
+        body: bytes | None = None,
+        *,
+        tls: ssl.SSLContext | None = None,
+    ) -> Answer:
+        """Follows no redirect. Whatever goes wrong before the answer is complete is a fault of communication."""
+        with _told(url):
+            async with (
+                asyncio.timeout(self._limits.seconds),
+                self._open().request(
+                    method, url, headers=headers, data=body, ssl=tls or True, allow_redirects=False
+                ) as response,
+            ):
+                content = Body(response.headers.get("Content-Encoding", ""), self._limits.answer_bytes)
+                while chunk := await response.content.readany():
+                    content.add(chunk)
+                return Answer(response.status, response.reason or "", response.headers, content.whole())
+
+    async def close(self) -> None:
+        await self.tokens.close()
+        await self.certificates.close()
+        if self._session is not None:
+            await self._session.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=self._connector(),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
+                # Unpacked by us, as far as the limit allows.
+                auto_decompress=False,
+                skip_auto_headers=("Content-Type", "User-Agent", "Accept", "Accept-Encoding"),
+                trust_env=False,
+                max_headers=_MOST_HEADERS,
+                max_field_size=_LONGEST_HEADER,
+                max_line_size=_LONGEST_HEADER,
+            )
+        return self._session
+
+    def _connector(self) -> aiohttp.TCPConnector:
+        return aiohttp.TCPConnector(
+            ssl=self._tls or ssl.create_default_context(),
+            resolver=_Resolver(self._egress),
+            socket_factory=self._socket,
+            ttl_dns_cache=_NAME_SECONDS,
+            limit=self._limits.connections,
+            limit_per_host=max(1, self._limits.connections // 2),
+            keepalive_timeout=_IDLE_SECONDS,
+        )
+
+    def _socket(self, info: tuple[Any, ...]) -> socket.socket:
+        family, kind, protocol, _, address = info
+        # An address that stands in the URL itself comes here without having been resolved.
+        if not self._egress.permits(ip_address(str(address[0]).partition("%")[0])):
+            raise EgressDenied(f"the address {address[0]} is not allowed here (egress_deny)")
+        opened = socket.socket(family, kind, protocol)
+        opened.setblocking(False)
+        return opened
+
+
+class _Resolver(AbstractResolver):
+    def __init__(self, egress: Egress) -> None:
+        self._egress = egress
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        async with asyncio.timeout(_CONNECT_SECONDS):
+            addresses = await self._egress.addresses(host, port)
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in addresses
+        ]
+
+    async def close(self) -> None:
+        pass
+
+
+def shown(url: URL) -> str:
+    """An address as people and logs may see it: a query or a name before the host may be a secret."""
+    return str(url.with_query(None).with_fragment(None).with_user(None))
+
+
+@contextmanager
+def _told(url: URL) -> Iterator[None]:
+    """What the network did, said to a person. Texts of the libraries stay out: they name whole addresses."""
+    place = shown(url)
+    try:
+        yield
+    except EgressDenied as error:
+        raise faults.communication("Address not allowed", f"{place}: {error}", status=403) from error
+    except Unresolved as error:
+        raise faults.communication("Host not found", f"{place}: {error}; check the address") from error
+    except httpcore.ConnectError as error:
+        raise faults.communication("Not reachable", f"no connection to {place}") from error
+    except aiohttp.ClientConnectorCertificateError as error:
+        raise faults.communication(
+            "Certificate not trusted", f"the certificate of {place} was refused: {_reason(error)}"
+        ) from error
+    except aiohttp.ClientSSLError as error:
+        raise faults.communication("No secure connection", f"TLS with {place} failed: {_reason(error)}") from error
+    except aiohttp.ClientConnectorError as error:
+        raise faults.communication("Not reachable", f"no connection to {place}: {_system(error)}") from error
+    except TimeoutError as error:
+        raise faults.communication("No answer in time", f"{place} did not answer in time") from error
+    except (aiohttp.ClientConnectionError, ConnectionError) as error:
+        raise faults.communication(
+            "Connection lost", f"{place} closed the connection before its answer was complete"
+        ) from error
+    except aiohttp.ClientPayloadError as error:
+        raise faults.communication("Answer incomplete", f"the answer of {place} ended before its end") from error
+    except aiohttp.InvalidURL as error:
+        raise faults.configuration("Not an address", f"{place} is not an address that can be called") from error
+    except aiohttp.ClientError as error:
+        raise faults.communication("Answer not understood", f"what {place} answered is not HTTP") from error
+
+
+def _reason(error: aiohttp.ClientConnectorError) -> str:
+    inner: Any = getattr(error, "certificate_error", None) or error.os_error
+    return getattr(inner, "verify_message", None) or getattr(inner, "reason", None) or "no details are known"
+
+
+def _system(error: aiohttp.ClientConnectorError) -> str:
+    if isinstance(error.os_error, ConnectionRefusedError):
+        return "the connection was refused; is the service running there?"
+    return (error.os_error.strerror or "it failed").lower()
