@@ -5,11 +5,14 @@ writes to its standard error or ends the program is refused before it is compile
 """
 
 import re
+from collections.abc import Iterable
 
 import jq
 
+from penstock.dsl.expressions.failures import NotAnExpression
+from penstock.dsl.expressions.lexer import Token, scan
+
 LONGEST = 8 * 1024
-_DEEPEST = 128
 _REFUSED = frozenset(
     {
         "env",
@@ -29,30 +32,26 @@ _REFUSED = frozenset(
         "$__prog_args",
     }
 )
-_TOKEN = re.compile(
-    r"""
-      (?P<space>\s+)
-    | (?P<comment>\#[^\n]*)
-    | (?P<field>\.[A-Za-z_][A-Za-z0-9_]*)
-    | (?P<name>(?:\$\s*)?(?:[A-Za-z_][A-Za-z0-9_]*::)*[A-Za-z_][A-Za-z0-9_]*)
-    | (?P<number>\.?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)
-    | (?P<format>@[A-Za-z0-9_]+)
-    | (?P<open>[(\[{])
-    | (?P<close>[)\]}])
-    | (?P<quote>")
-    | (?P<other>.)
-    """,
-    re.VERBOSE | re.DOTALL | re.ASCII,
-)
 _COLON = re.compile(r"\s*:(?!:)")
+_PLACE = re.compile(r"line 1, column (\d+)")
 
 
-class NotAnExpression(Exception):
-    """An expression that cannot be used; the message says why."""
+def require_expression(text: str, variables: Iterable[str] = ()) -> None:
+    """Raise `NotAnExpression` unless the text is a jq program that we would run, given these variables.
+
+    Compiling takes milliseconds and hostile texts half a second, in which nothing else of this process runs: where
+    there is an engine, its processes compile (`Jq.require`).
+    """
+    require_allowed(text)
+    names = tuple(variables)
+    try:
+        jq.compile(wrapped(text, names))
+    except ValueError as error:
+        raise NotAnExpression(compile_message(str(error), names)) from error
 
 
-def require_expression(text: str) -> None:
-    """Raise `NotAnExpression` unless the text is a jq program that we would run. Takes milliseconds: use a thread."""
+def require_allowed(text: str) -> None:
+    """All that can be said without compiling it."""
     if len(text.encode("utf-8", "replace")) > LONGEST:
         raise NotAnExpression(f"an expression may have {LONGEST // 1024} KiB at most")
     if not text.strip():
@@ -60,38 +59,44 @@ def require_expression(text: str) -> None:
     if "\0" in text or any("\ud800" <= one <= "\udfff" for one in text):
         raise NotAnExpression("contains a character that no expression may have")
     _refuse(text)
-    try:
-        jq.compile(text)
-    except ValueError as error:
-        raise NotAnExpression(f"not a jq expression: {_first_line(error)}") from error
+
+
+def wrapped(text: str, names: tuple[str, ...]) -> str:
+    """The program that jq is given: it takes `[dot, variable, …]` and answers each output as JSON text.
+
+    jq keeps the digits of a number that it only passes on, but not the package that brings it to Python.
+    """
+    return f"{_before(names)}{text}\n)|tojson"
+
+
+def compile_message(said: str, names: tuple[str, ...]) -> str:
+    """jq's first line, with the column that the person sees."""
+    line = next((line for line in said.splitlines() if line.strip()), "it does not compile")
+    width = len(_before(names))
+    line = _PLACE.sub(lambda found: f"line 1, column {max(int(found[1]) - width, 1)}", line)
+    return f"not a jq expression: {line.removeprefix('jq: error: ')[:300]}"
+
+
+def _before(names: tuple[str, ...]) -> str:
+    bound = "".join(f".[{number}] as ${name}|" for number, name in enumerate(names, 1))
+    return f"{bound}.[0]|("
 
 
 def _refuse(text: str) -> None:
     """Look at every name that is neither in a string nor a field: in `"\\(env)"` it is code, in `.env` it is not."""
-    at = 0
-    opened: list[str] = []
     before = ""
-    while at < len(text):
-        if opened and opened[-1] == '"':
-            at = _through_string(text, at, opened)
-            continue
-        match = _TOKEN.match(text, at)
-        assert match is not None  # noqa: S101 - the last branch takes anything
-        at, kind, token = match.end(), match.lastgroup, match.group()
-        if kind == "name":
-            is_key = before in {"{", ","} and opened[-1:] == ["{"] and _COLON.match(text, at) is not None
-            _refuse_name(f"$ {token}" if before == "$" else token, is_key=is_key)
-        elif kind == "comment" and ("\\" in token or "\r" in token):
-            # jq's versions differ in where such a comment ends, and what follows it may be code.
-            raise NotAnExpression("a comment must not contain \\ or a carriage return")
-        elif kind in {"open", "quote"}:
-            opened.append(token)
-            if len(opened) > _DEEPEST:
-                raise NotAnExpression(f"nested more than {_DEEPEST} levels deep")
-        elif kind == "close" and opened:
-            opened.pop()
-        if kind not in {"space", "comment"}:
-            before = token
+    for token in scan(text):
+        if token.kind == "name":
+            name = f"$ {token.text}" if before == "$" else token.text
+            _refuse_name(name, is_key=_is_key(text, token, before))
+        elif token.kind == "close" and not token.within:
+            raise NotAnExpression(f"a {token.text} closes what was never opened")
+        if token.kind not in {"space", "comment"}:
+            before = token.text
+
+
+def _is_key(text: str, token: Token, before: str) -> bool:
+    return before in {"{", ","} and token.within == "{" and _COLON.match(text, token.end) is not None
 
 
 def _refuse_name(token: str, *, is_key: bool) -> None:
@@ -101,23 +106,3 @@ def _refuse_name(token: str, *, is_key: bool) -> None:
         raise NotAnExpression(f"{name} is of a module, and there are none here")
     if name in _REFUSED and not (is_key and name[0] != "$"):
         raise NotAnExpression(f"{name} is not available here")
-
-
-def _through_string(text: str, at: int, opened: list[str]) -> int:
-    """To the end of a string, or into the code of its next `\\(…)`."""
-    while at < len(text):
-        if text[at] == '"':
-            opened.pop()
-            return at + 1
-        if text[at] == "\\":
-            if text[at + 1 : at + 2] == "(":
-                opened.append("(")
-                return at + 2
-            at += 1
-        at += 1
-    return at
-
-
-def _first_line(error: ValueError) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0].removeprefix("jq: error: ")[:300] if lines else "it does not compile"
