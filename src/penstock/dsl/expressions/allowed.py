@@ -33,7 +33,7 @@ _REFUSED = frozenset(
     }
 )
 _COLON = re.compile(r"\s*:(?!:)")
-_PLACE = re.compile(r"line 1, column (\d+)")
+_PLACE = re.compile(r"line (\d+), column (\d+)")
 
 
 def require_expression(text: str, variables: Iterable[str] = ()) -> None:
@@ -47,7 +47,7 @@ def require_expression(text: str, variables: Iterable[str] = ()) -> None:
     try:
         jq.compile(wrapped(text, names))
     except ValueError as error:
-        raise NotAnExpression(compile_message(str(error), names)) from error
+        raise NotAnExpression(compile_message(str(error), text, names)) from error
 
 
 def require_allowed(text: str) -> None:
@@ -69,12 +69,15 @@ def wrapped(text: str, names: tuple[str, ...]) -> str:
     return f"{_before(names)}{text}\n)|tojson"
 
 
-def compile_message(said: str, names: tuple[str, ...]) -> str:
-    """jq's first line, with the column that the person sees."""
+def compile_message(said: str, text: str, names: tuple[str, ...]) -> str:
+    """jq's first line, with the place that the person sees."""
     line = next((line for line in said.splitlines() if line.strip()), "it does not compile")
-    width = len(_before(names))
-    line = _PLACE.sub(lambda found: f"line 1, column {max(int(found[1]) - width, 1)}", line)
-    return f"not a jq expression: {line.removeprefix('jq: error: ')[:300]}"
+    place = _PLACE.search(line)
+    if place is not None and int(place[1]) > text.count("\n") + 1:
+        return "not a jq expression: it ends too early"
+    if place is not None and place[1] == "1":
+        line = f"{line[: place.start(2)]}{max(int(place[2]) - len(_before(names)), 1)}{line[place.end(2) :]}"
+    return f"not a jq expression: {line.removeprefix('jq: error: ').rstrip(':')[:300]}"
 
 
 def _before(names: tuple[str, ...]) -> str:

@@ -1,0 +1,168 @@
+"""The jq processes of a server: as many as are busy, up to a number, and one kept warm."""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Iterable, Mapping
+from typing import Any
+
+import msgspec
+import structlog
+
+from penstock.dsl.expressions import ExpressionFailed, NeedsJq, NotAnExpression, Program
+from penstock.dsl.expressions.allowed import compile_message, require_allowed, wrapped
+from penstock.engine.jq.process import Limits, Process, ProcessLost
+from penstock.engine.jq.turns import Turns
+
+LARGEST_INPUT = 8 * 1024 * 1024
+_log = structlog.get_logger(__name__)
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+class Jq:
+    """Started once per server. Belongs to the event loop that started it."""
+
+    def __init__(self, *, processes: int, seconds: float, megabytes: int, most_output: int) -> None:
+        self._most = processes
+        self._limits = Limits(seconds, megabytes, most_output)
+        self._idle: list[Process] = []
+        self._count = 0
+        self._turns: Turns[Process] = Turns()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopped = True
+
+    async def start(self) -> None:
+        self._stopped = False
+        self._start_one()
+
+    async def stop(self) -> None:
+        """Ends the processes. Who still waits for an answer is told that there will be none."""
+        self._stopped = True
+        for task in self._tasks:
+            task.cancel()
+        self._tell_all(_stopping())
+        await asyncio.gather(*self._tasks, *(process.end() for process in self._idle), return_exceptions=True)
+        self._idle.clear()
+
+    def evaluate_now(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
+        """Without a process. Raises NeedsJq when it must be one."""
+        if program.fast is None:
+            raise NeedsJq
+        return program.fast(dot, variables)
+
+    async def evaluate(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
+        """No output is null, one is itself, several are a list. Raises ExpressionFailed."""
+        with contextlib.suppress(NeedsJq):
+            return self.evaluate_now(program, dot, variables)
+        if program.refused is not None:
+            raise ExpressionFailed(program.refused)
+        names = tuple(sorted(program.variables & variables.keys()))
+        document = _document([dot, *(variables[name] for name in names)])
+        try:
+            outputs = await self._ask(program.text, wrapped(program.text, names).encode(), document)
+        except NotAnExpression as error:
+            raise ExpressionFailed(compile_message(str(error), program.text, names)) from error
+        return _value(outputs)
+
+    async def require(self, text: str, variables: Iterable[str] = ()) -> None:
+        """As `require_expression`, but nothing stands still while it is compiled. Raises NotAnExpression."""
+        require_allowed(text)
+        names = tuple(variables)
+        try:
+            await self._ask(text, wrapped(text, names).encode(), b"")
+        except NotAnExpression as error:
+            raise NotAnExpression(compile_message(str(error), text, names)) from error
+        except ExpressionFailed as error:
+            raise NotAnExpression("takes too long to compile: write it shorter") from error
+
+    async def _ask(self, who: str, program: bytes, document: bytes) -> bytes:
+        for _ in range(2):
+            process = await self._take(who)
+            try:
+                return await process.ask(program, document)
+            except ProcessLost:
+                continue
+            finally:
+                self._give(process)
+        raise ExpressionFailed("the process that ran the expression was ended from outside: run it again")
+
+    async def _take(self, who: str) -> Process:
+        if self._stopped:
+            raise _stopping()
+        while self._idle:
+            process = self._idle.pop()
+            if process.alive:
+                return process
+            self._give(process)
+        if self._count < self._most:
+            self._start_one()
+        turn = self._turns.join(who)
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled() and turn.exception() is None:
+                self._give(turn.result())
+            raise
+
+    def _give(self, process: Process) -> None:
+        """To whom waits for it. One that is gone is replaced at once."""
+        if not process.alive or self._stopped:
+            self._count -= 1
+            self._do(process.end())
+            if not self._stopped:
+                self._start_one()
+        elif turn := self._turns.next():
+            turn.set_result(process)
+        else:
+            self._idle.append(process)
+
+    def _start_one(self) -> None:
+        self._count += 1
+        self._do(self._start())
+
+    async def _start(self) -> None:
+        try:
+            process = await Process.start(self._limits)
+        except BaseException as error:
+            self._count -= 1
+            if isinstance(error, OSError | ProcessLost):
+                _log.error("no process for expressions", reason=str(error))
+            if not self._count:
+                self._tell_all(ExpressionFailed("no process could be started to run the expression: try again later"))
+            if not isinstance(error, OSError | ProcessLost):
+                raise
+        else:
+            self._give(process)
+
+    def _tell_all(self, why: ExpressionFailed) -> None:
+        while turn := self._turns.next():
+            turn.set_exception(why)
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _document(values: list[Any]) -> bytes:
+    try:
+        document = _encode(values)
+    except (UnicodeEncodeError, RecursionError, TypeError, OverflowError) as error:
+        raise ExpressionFailed(f"the expression's input cannot be written as JSON: {error}") from error
+    if len(document) > LARGEST_INPUT:
+        raise ExpressionFailed(f"the expression's input has more than {LARGEST_INPUT >> 20} MiB: give it less")
+    return document
+
+
+def _value(outputs: bytes) -> Any:
+    try:
+        values = _decode(b"[%b]" % outputs)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ExpressionFailed(f"the expression's output cannot be read as JSON: {error}") from error
+    if len(values) > 1:
+        return values
+    return values[0] if values else None
+
+
+def _stopping() -> ExpressionFailed:
+    return ExpressionFailed("the server stops: run it again")

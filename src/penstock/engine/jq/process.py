@@ -1,0 +1,160 @@
+"""One jq process as the server sees it: started, asked one thing at a time, ended when it takes too long."""
+
+import asyncio
+import contextlib
+import importlib.util
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from penstock.dsl.expressions import ExpressionFailed, NotAnExpression
+from penstock.engine.jq import worker
+
+_STARTS_WITHIN = 30.0
+_BUFFER = 256 * 1024
+# What an interpreter may need to find its own libraries; the process forgets it as soon as it runs.
+_TO_START = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+_TOO_DEEP = {signal.SIGSEGV, signal.SIGBUS}
+
+
+class Limits(NamedTuple):
+    """For one evaluation: by the clock, of memory, and of all outputs together in bytes."""
+
+    seconds: float
+    megabytes: int
+    most_output: int
+
+
+class ProcessLost(Exception):
+    """The process ended for a reason that was not the expression's: it can be asked of another one."""
+
+
+class Process:
+    """Not for two at once. After any failure but an answered one it is gone."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        limits: Limits,
+    ) -> None:
+        self._process = process
+        self._reader = reader
+        self._writer = writer
+        self._limits = limits
+
+    @classmethod
+    async def start(cls, limits: Limits) -> "Process":
+        """Raises OSError or ProcessLost when there is no room for one."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *_command(limits),
+                    stdin=theirs.fileno(),
+                    stdout=asyncio.subprocess.DEVNULL,
+                    stderr=asyncio.subprocess.DEVNULL,
+                    env={name: os.environ[name] for name in _TO_START if name in os.environ},
+                    cwd="/",
+                    start_new_session=True,
+                )
+            except BaseException:
+                ours.close()
+                raise
+        reader, writer = await asyncio.open_connection(sock=ours, limit=_BUFFER)
+        started = cls(process, reader, writer, limits)
+        try:
+            async with asyncio.timeout(_STARTS_WITHIN):
+                await reader.readexactly(worker.ANSWER.size)
+        except BaseException as error:
+            await started.end()
+            if isinstance(error, TimeoutError | asyncio.IncompleteReadError | OSError):
+                raise ProcessLost(f"a process for expressions did not start: {error}") from error
+            raise
+        return started
+
+    @property
+    def alive(self) -> bool:
+        return not self._reader.at_eof() and self._process.returncode is None and not self._writer.is_closing()
+
+    async def ask(self, program: bytes, document: bytes) -> bytes:
+        """The outputs, as JSON with commas between. With no document the program is only compiled."""
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                return await self._asked(program, document)
+        except TimeoutError as error:
+            await self.end()
+            raise ExpressionFailed(_took_too_long(self._limits)) from error
+        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            await self.end()
+            raise self._reason() from error
+        except asyncio.CancelledError:
+            # It would answer whoever asks next with this one's outputs.
+            self._kill()
+            raise
+
+    async def _asked(self, program: bytes, document: bytes) -> bytes:
+        self._writer.write(worker.REQUEST.pack(len(program), len(document)) + program + document)
+        await self._writer.drain()
+        letter, length = worker.ANSWER.unpack(await self._reader.readexactly(worker.ANSWER.size))
+        if length > self._limits.most_output + 4 * _BUFFER:
+            self._kill()
+            raise ExpressionFailed(_too_large(self._limits))
+        payload = await self._reader.readexactly(length) if length else b""
+        if letter == worker.VALUES:
+            return payload
+        if letter == worker.NOT_COMPILED:
+            raise NotAnExpression(payload.decode())
+        if letter == worker.TOO_LARGE:
+            raise ExpressionFailed(_too_large(self._limits))
+        if letter == worker.NO_MEMORY:
+            raise ExpressionFailed(_needs_memory(self._limits))
+        raise ExpressionFailed(payload.decode())
+
+    def _reason(self) -> Exception:
+        """Of its own death, once it is dead."""
+        ended_by = -(self._process.returncode or 0)
+        if ended_by == signal.SIGABRT:
+            return ExpressionFailed(_needs_memory(self._limits))
+        if ended_by in _TOO_DEEP:
+            return ExpressionFailed("the expression goes too deep: nest or recurse less")
+        if ended_by == signal.SIGXCPU:
+            return ExpressionFailed(_took_too_long(self._limits))
+        return ProcessLost(f"a process for expressions ended with {self._process.returncode}")
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        self._writer.close()
+
+    async def end(self) -> None:
+        """Kill it unless it is dead, and wait until it is."""
+        hung_up = self._reader.at_eof() or self._reader.exception() is not None
+        if not hung_up:  # To kill what is dead already can lose what it died of.
+            self._kill()
+        self._writer.close()
+        await self._process.wait()
+
+
+def _command(limits: Limits) -> list[str]:
+    found = importlib.util.find_spec("jq")
+    packages = Path(found.origin).parent if found and found.origin else Path()
+    numbers = (limits.seconds, limits.megabytes, limits.most_output, os.getpid())
+    # -I: nothing of the environment, the user's folder or the current one; -S: no packages but the one it is told of.
+    return [sys.executable, "-I", "-S", worker.__file__, str(packages), *map(str, numbers)]
+
+
+def _took_too_long(limits: Limits) -> str:
+    return f"the expression took longer than {limits.seconds:g} s: make it do less, or let a task do the work"
+
+
+def _needs_memory(limits: Limits) -> str:
+    return f"the expression needs more memory than {limits.megabytes} MiB: make it build less"
+
+
+def _too_large(limits: Limits) -> str:
+    return f"the expression gives more than {limits.most_output:,} bytes: take a part of it"
