@@ -1,0 +1,36 @@
+"""Walks a definition: control flow and data flow, and no I/O of its own (that is the host's)."""
+
+from typing import Any
+
+from penstock.dsl.model import Workflow
+from penstock.engine.faults import Fault
+from penstock.engine.host import Host
+from penstock.engine.interpreter.kinds import KINDS
+from penstock.engine.interpreter.scope import Execution, Frame, Scope
+from penstock.engine.interpreter.walk import Walk
+
+__all__ = ["interpret"]
+
+
+async def interpret(workflow: Workflow, host: Host, data: Any, started_at: int) -> Any:
+    """The workflow's output. Raises `Fault`."""
+    execution = Execution(workflow, host.execution_id, data, started_at, host.secrets.as_variable())
+    walk, frame = Walk(host, execution, KINDS), Frame(execution, Scope())
+    try:
+        if workflow.timeout is None:
+            return await _interpret(workflow, walk, frame, data)
+        return await walk.within(
+            workflow.timeout, started_at, data, frame, lambda: _interpret(workflow, walk, frame, data)
+        )
+    except Fault as fault:
+        raise fault.at("/") from None
+
+
+async def _interpret(workflow: Workflow, walk: Walk, frame: Frame, data: Any) -> Any:
+    flow = walk.flow
+    await flow.validate(workflow.input, data, "The workflow's input", walk.load)
+    data = await flow.transform(workflow.input.transform, data, frame)
+    done = await walk.sequence(workflow.tasks, data, Scope(), "")
+    output = await flow.transform(workflow.output.transform, done.output, frame)
+    await flow.validate(workflow.output, output, "The workflow's output", walk.load)
+    return output

@@ -1,0 +1,28 @@
+"""for: the output of one round is the input of the next."""
+
+from penstock.dsl import model
+from penstock.engine.faults import expression
+from penstock.engine.host import Step
+from penstock.engine.interpreter.scope import Frame, Scope
+from penstock.engine.interpreter.walk import Done, Walk
+
+
+async def for_(walk: Walk, task: model.For, step: Step, frame: Frame, scope: Scope) -> Done:
+    items = await walk.flow.ask(task.items, frame.input, frame)
+    if items is None:
+        items = []
+    if not isinstance(items, list):
+        raise expression("Not a list", f"for.in is {type(items).__name__}; a loop needs a list")
+    data = frame.input
+    for index, item in enumerate(items):
+        names = scope.bind(**{task.each: item, task.at: index})
+        if task.condition_to_go_on is not None:
+            inner = Frame(walk.execution, names, task, step)
+            inner.raw, inner.input = frame.raw, frame.input
+            if not await walk.flow.holds(task.condition_to_go_on, data, inner):
+                break
+        done = await walk.inside(task.tasks, data, names, f"{step.position}/i{index}")
+        if done.then == "end":
+            return done
+        data = done.output
+    return Done(data)
