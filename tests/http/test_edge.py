@@ -1,5 +1,6 @@
 """Every answer, whatever becomes of the request: its id, its shape, its headers, and what others may learn of it."""
 
+import gc
 import re
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from litestar import Request
 from prometheus_client.parser import text_string_to_metric_families
 
 from penstock.accounts.hooks import Hooks
@@ -83,6 +85,17 @@ async def test_the_message_is_repeated_in_a_header_for_document_1_only(broken: h
     answer = await broken.request(**REQUESTS[status])
     expected = answer.json()["detail"] if REQUESTS[status]["url"].startswith("/user/") else None
     assert answer.headers.get("status") == expected
+
+
+@pytest.mark.parametrize("status", REQUESTS)
+async def test_nothing_of_a_request_stays_in_memory(broken: httpx.AsyncClient, status: int) -> None:
+    async def kept() -> int:
+        await broken.request(**REQUESTS[status])
+        gc.collect()
+        return sum(type(thing) is Request for thing in gc.get_objects())
+
+    before = await kept()
+    assert [await kept() for _ in range(2)] == [before, before]
 
 
 async def test_a_field_name_cannot_write_headers_or_break_the_answer(client: httpx.AsyncClient) -> None:

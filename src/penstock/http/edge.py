@@ -33,8 +33,11 @@ _SAFE_HEADERS = [
 ]
 
 
-class Call(msgspec.Struct, gc=False):
-    """What the edge knows of a request; routes find it in `scope["penstock"]`."""
+class Call(msgspec.Struct):
+    """What the edge knows of a request; routes find it in `scope["penstock"]`.
+
+    Garbage collected, unlike our other structs: its problem's traceback leads back to it.
+    """
 
     request_id: str
     origin: Origin
