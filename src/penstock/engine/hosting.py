@@ -1,0 +1,182 @@
+"""What hosts do alike: steps by their place in the walk, expressions, and performing tasks."""
+
+import asyncio
+import random
+import time
+import uuid
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from penstock.dsl.expressions import Program
+from penstock.dsl.model import Task, Workflow
+from penstock.engine.faults import Error, Fault, runtime
+from penstock.engine.host import ChildOf, Host, Json, Listening, Step
+from penstock.engine.performing import Performer
+from penstock.engine.tasks.secrets import Secrets
+from penstock.engine.tasks.work import LogLevel, Performed, Work
+from penstock.ids import uuid7
+
+MOST_STEPS = 100_000
+_LONGEST_TURN = 0.005
+
+
+class Hosting(Host):
+    """A host in this process. What becomes of a step is told to `_changed` and `_says`."""
+
+    def __init__(
+        self, workflow: Workflow, execution_id: str, created_at: int, secrets: Secrets, performer: Performer
+    ) -> None:
+        self.execution_id = execution_id
+        self.created_at = created_at
+        self.secrets = secrets
+        self._workflow = workflow
+        self._performer = performer
+        self._steps: dict[str, Step] = {}
+        self._sequence = 0
+        self._turn_began = 0.0
+        self._random = random.Random()  # noqa: S311 - it spreads retries, and protects nothing
+        self._namespace = uuid.UUID(execution_id)
+
+    def now(self) -> int:
+        return time.time_ns() // 1_000
+
+    def random(self) -> float:
+        return self._random.random()
+
+    def id_for(self, position: str) -> str:
+        return str(uuid.uuid5(self._namespace, position))
+
+    def evaluate_now(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
+        return self._performer.jq.evaluate_now(program, dot, variables)
+
+    async def evaluate(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
+        return await self._performer.jq.evaluate(program, dot, variables)
+
+    async def begin(self, position: str, task: Task, attempt: int) -> Step:
+        await self._gate()
+        # A long walk without a call would keep everybody else waiting.
+        if (at := time.monotonic()) - self._turn_began > _LONGEST_TURN:
+            await asyncio.sleep(0)
+            self._turn_began = time.monotonic() if at else at
+        step = self._steps.get(position)
+        if step is not None and step.status != "cancelled":
+            step.task = task
+            return step
+        if self._sequence >= MOST_STEPS:
+            raise runtime("Too many steps", f"an execution may have {MOST_STEPS:,} steps at most")
+        self._sequence += 1
+        step = Step(position, task, attempt, self._sequence, uuid7())
+        self._steps[position] = step
+        self._changed(step, "created")
+        return step
+
+    def first_completed(self, prefix: str, count: int) -> Any | None:
+        steps = (self._steps.get(f"{prefix}{number}") for number in range(count))
+        done = [step for step in steps if step is not None and step.status == "completed"]
+        return min(done, key=lambda step: step.completed_at or 0).output if done else None
+
+    def started(self, step: Step, data: Any) -> None:
+        step.status, step.started_at, step.input = "running", self.now(), data
+        self._changed(step, "started")
+
+    def completed(self, step: Step, output: Any) -> None:
+        step.output = output
+        self._end(step, "completed")
+        self._changed(step, "completed")
+
+    def skipped(self, step: Step, output: Any) -> None:
+        step.input = step.output = output
+        self._end(step, "skipped")
+        self._changed(step, "skipped")
+
+    def failed(self, step: Step, error: Error) -> None:
+        step.error = error
+        step.output = None
+        self._end(step, "failed")
+        self._changed(step, "faulted")
+
+    def cancelled(self, step: Step) -> None:
+        if not self._abandoned and not step.finished:
+            self._end(step, "cancelled")
+            self._changed(step, "cancelled")
+
+    def retried(self, step: Step, attempt: int, error: Error, at: int) -> None:
+        self._changed(step, "retried")
+        seconds = max(0, at - self.now()) / 1_000_000
+        self._says(step, "warn", f"{step.task.name}: attempt {attempt} in {seconds:g} s, after {error.message}")
+
+    def _end(self, step: Step, status: Any) -> None:
+        at = self.now()
+        step.status, step.completed_at = status, at
+        if step.started_at is None:
+            step.started_at = at
+
+    @property
+    def _abandoned(self) -> bool:
+        """The process ends, not the execution: what is under way is left as it is, and taken up elsewhere."""
+        return False
+
+    async def perform(self, step: Step, kind: str, arguments: Json) -> Performed:
+        await self._settled()
+        return await self._performer.perform(kind, arguments, self._work(step))
+
+    async def fetch(self, resource: Json) -> Any:
+        return await self._performer.fetch(resource, self._work(None))
+
+    async def find_function(self, place: str, catalog: Json | None) -> Json:
+        return await self._performer.find_function(place, catalog, self._work(None))
+
+    def subscribe(self, step: Step, arguments: Json) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
+        return self._performer.subscribe(arguments, self._work(step))
+
+    def _work(self, step: Step | None) -> Work:
+        document = self._workflow.document
+
+        def says(level: LogLevel, message: str, **fields: Any) -> None:
+            self._says(step, level, message, **fields)
+
+        return Work(
+            key=self.id_for(step.position if step is not None else ""),
+            execution_id=self.execution_id,
+            workflow=f"{document.namespace}/{document.name}",
+            task=step.task.name if step is not None else "",
+            secrets=self.secrets,
+            says=says,
+            tools=self._performer.tools,
+        )
+
+    def correlated(self, step: Step, keys: Json) -> None:
+        """Nothing to tell, unless a host has somebody to tell it to."""
+
+    @abstractmethod
+    async def _gate(self) -> None:
+        """Waits while the execution is paused."""
+
+    @abstractmethod
+    async def _settled(self) -> None:
+        """Returns when all that was done before is durable."""
+
+    @abstractmethod
+    def _changed(self, step: Step, what: str) -> None: ...
+
+    @abstractmethod
+    def _says(self, step: Step | None, level: LogLevel, message: str, **fields: Any) -> None: ...
+
+    @abstractmethod
+    async def sleep(self, step: Step, until: int) -> None: ...
+
+    @abstractmethod
+    async def emit(self, step: Step, event: Json) -> None: ...
+
+    @abstractmethod
+    def listen(self, step: Step) -> AbstractAsyncContextManager[Listening]: ...
+
+    @abstractmethod
+    async def run_workflow(self, step: Step, child: ChildOf, data: Any, *, awaited: bool) -> Any: ...
+
+
+def fault_of(error: Exception) -> Fault:
+    """A defect of ours is a fault of the workflow too: nothing runs for ever because of it."""
+    return error if isinstance(error, Fault) else runtime("Internal error", "the server's log says what happened")
