@@ -48,10 +48,10 @@ class Kept(Generic[T]):
         # One who gives up must not take the answer from those who wait for it too.
         return await asyncio.shield(task)
 
-    def stale(self, key: str, value: T) -> None:
-        """This very value is no longer good. One that somebody else fetched meanwhile stays."""
+    def stale(self, key: str, this: Callable[[T], bool]) -> None:
+        """`this` value is no longer good. Another, that somebody fetched meanwhile, stays."""
         entry = self._entries.get(key)
-        if entry is not None and entry.value is value:
+        if entry is not None and this(entry.value):
             entry.until = 0.0
 
     async def close(self) -> None:

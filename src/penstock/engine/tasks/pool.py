@@ -23,7 +23,7 @@ from yarl import URL
 
 from penstock.egress import Egress, EgressDenied, Unresolved
 from penstock.engine import faults
-from penstock.engine.tasks.body import Body
+from penstock.engine.tasks.body import ACCEPTED, Body
 from penstock.engine.tasks.kept import Kept
 from penstock.engine.tasks.work import Limits
 
@@ -74,11 +74,12 @@ class Http:
         body: bytes | None = None,
         *,
         tls: ssl.SSLContext | None = None,
+        seconds: float | None = None,
     ) -> Answer:
         """Follows no redirect. Whatever goes wrong before the answer is complete is a fault of communication."""
         with _told(url):
             async with (
-                asyncio.timeout(self._limits.seconds),
+                asyncio.timeout(seconds or self._limits.seconds),
                 self._open().request(
                     method, url, headers=headers, data=body, ssl=tls or True, allow_redirects=False
                 ) as response,
@@ -98,11 +99,12 @@ class Http:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=self._connector(),
+                headers={"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPTED},
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
                 # Unpacked by us, as far as the limit allows.
                 auto_decompress=False,
-                skip_auto_headers=("Content-Type", "User-Agent", "Accept", "Accept-Encoding"),
+                skip_auto_headers=("Content-Type", "Accept"),
                 trust_env=False,
                 max_headers=_MOST_HEADERS,
                 max_field_size=_LONGEST_HEADER,

@@ -7,7 +7,7 @@ that: a challenge, or a TLS context; HTTP calls look for them with `read`.
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.engine.tasks.authentication import basic, bearer
+from penstock.engine.tasks.authentication import basic, bearer, oauth2
 from penstock.engine.tasks.authentication.policy import Policy, read
 from penstock.engine.tasks.work import Authorization, Work
 
@@ -22,9 +22,12 @@ async def headers(policy: Mapping[str, Any] | None, work: Work) -> tuple[dict[st
     return {"Authorization": f"{proof.scheme} {proof.parameter}"}, proof
 
 
-async def refused(policy: Mapping[str, Any] | None, sent: Authorization | None, work: Work) -> bool:
-    """The service answered 401 to what was sent; whether it is worth asking once more, with a new token."""
-    return False
+def refused(policy: Policy, sent: Authorization, work: Work) -> bool:
+    """A service answered 401; whether it is worth asking it once more, with a token fetched anew."""
+    if policy.scheme not in ("oauth2", "oidc"):
+        return False
+    oauth2.refused(policy, sent, work)
+    return True
 
 
 async def authorization(policy: Policy, work: Work) -> Authorization:
@@ -33,5 +36,7 @@ async def authorization(policy: Policy, work: Work) -> Authorization:
             return basic.authorization(policy)
         case "bearer":
             return bearer.authorization(policy)
+        case "oauth2" | "oidc":
+            return await oauth2.authorization(policy, work)
         case _:
             raise policy.fault("this kind of call knows basic, bearer, oauth2 and oidc only")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import msgspec
+from yarl import URL
 
 from penstock.engine.faults import Fault, configuration
 from penstock.engine.tasks.secrets import Secrets
@@ -50,6 +51,15 @@ class Policy(msgspec.Struct, frozen=True):
                 raise self.fault(f"`{'.'.join(path[:-1])}` must be an object")
             value = value.get(name)
         return value
+
+    def address(self, text: str) -> URL:
+        try:
+            url = URL(text)
+        except ValueError:
+            url = URL()
+        if url.scheme not in ("http", "https") or not url.host:
+            raise self.fault("its `authority` leads to no address that begins with https:// or http://")
+        return url
 
     def fault(self, what: str) -> Fault:
         return configuration("Authentication not usable", f"the {self.scheme} authentication cannot be used: {what}")
