@@ -33,7 +33,8 @@ class Hosting(Host):
         self.secrets = secrets
         self._workflow = workflow
         self._performer = performer
-        self._steps: dict[str, Step] = {}
+        self._earlier: dict[str, Step] = {}
+        """What is remembered of an earlier life, by position."""
         self._sequence = 0
         self._turn_began = 0.0
         self._random = random.Random()  # noqa: S311 - it spreads retries, and protects nothing
@@ -60,20 +61,26 @@ class Hosting(Host):
         if (at := time.monotonic()) - self._turn_began > _LONGEST_TURN:
             await asyncio.sleep(0)
             self._turn_began = time.monotonic() if at else at
-        step = self._steps.get(position)
-        if step is not None and step.status != "cancelled":
-            step.task = task
-            return step
+        earlier = self._earlier.pop(position, None)
+        if earlier is not None and earlier.status != "cancelled":
+            earlier.task = task
+            self._taken_up(earlier)
+            return earlier
         if self._sequence >= MOST_STEPS:
             raise runtime("Too many steps", f"an execution may have {MOST_STEPS:,} steps at most")
         self._sequence += 1
-        step = Step(position, task, attempt, self._sequence, uuid7())
-        self._steps[position] = step
+        step = self._new_step(position, task, attempt)
         self._changed(step, "created")
         return step
 
+    def _new_step(self, position: str, task: Task, attempt: int) -> Step:
+        return Step(position, task, attempt, self._sequence, uuid7())
+
+    def _taken_up(self, step: Step) -> None:
+        """A step of an earlier life goes on, or has ended there."""
+
     def first_completed(self, prefix: str, count: int) -> Any | None:
-        steps = (self._steps.get(f"{prefix}{number}") for number in range(count))
+        steps = (self._earlier.get(f"{prefix}{number}") for number in range(count))
         done = [step for step in steps if step is not None and step.status == "completed"]
         return min(done, key=lambda step: step.completed_at or 0).output if done else None
 

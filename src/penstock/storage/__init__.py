@@ -1,5 +1,6 @@
 """Where everything is kept: tables, migrations and transactions, on SQLite or PostgreSQL."""
 
+import penstock.storage.engine_tables
 import penstock.storage.platform_tables  # noqa: F401 - registers its tables
 from penstock.storage.database import (
     Busy,

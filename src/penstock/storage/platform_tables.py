@@ -241,6 +241,10 @@ executions = Table(
     Column("completed_at", BigInteger),
     Column("created_at", BigInteger, nullable=False),
     Column("metadata", Text, nullable=False),
+    Column("parent_id", Id),  # the execution whose step started it, and ends it with its own
+    Column("paused_at", BigInteger),
+    # What was asked of it (`cancel`, `pause`, `resume`) and its engine has not yet seen to.
+    Column("asked", Text),
     # The list, newest first; what the charts ask for is in the index itself (a row may drag 256 KiB of data along).
     Index("ix_executions_listed", "workflow_id", "created_at", "id", "status", "started_at", "completed_at"),
     Index("ix_executions_listed_by_status", "workflow_id", "status", "created_at", "id"),
@@ -257,6 +261,15 @@ executions = Table(
         "idempotency_key",
         sqlite_where=text("idempotency_key IS NOT NULL"),
         postgresql_where=text("idempotency_key IS NOT NULL"),
+    ),
+    *(
+        Index(
+            f"ix_executions_{name}",
+            name,
+            sqlite_where=text(f"{name} IS NOT NULL"),
+            postgresql_where=text(f"{name} IS NOT NULL"),
+        )
+        for name in ("parent_id", "asked")
     ),
 )
 
@@ -277,6 +290,9 @@ steps = Table(
     Column("started_at", BigInteger),
     Column("completed_at", BigInteger),
     Column("metadata", Text, nullable=False),
+    # Its place in the walk through the definition, and what a walk needs besides the output, to go on after it.
+    Column("position", Text, nullable=False, server_default=""),
+    Column("state", Text),
     UniqueConstraint("execution_id", "sequence_num"),
 )
 

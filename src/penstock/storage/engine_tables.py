@@ -1,0 +1,65 @@
+"""What the engine keeps besides executions and steps: who runs it, what comes in, and what starts when."""
+
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Table, Text, text
+
+from penstock.storage.schema import Id, Serial, metadata
+
+# One row. Whoever holds it runs the engine; `fence` grows with every holder, and every write of the engine asks for it.
+engine_lease = Table(
+    "engine_lease",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("holder", Text, nullable=False),
+    Column("fence", BigInteger, nullable=False),
+    Column("beat", BigInteger, nullable=False),
+)
+
+workflow_schedules = Table(
+    "workflow_schedules",
+    metadata,
+    Column("workflow_id", Id, ForeignKey("workflows.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("next_run_at", BigInteger),
+    # What a trigger by events has consumed so far, while it waits for others of its set.
+    Column("state", Text, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Index(
+        "ix_workflow_schedules_due",
+        "next_run_at",
+        sqlite_where=text("next_run_at IS NOT NULL"),
+        postgresql_where=text("next_run_at IS NOT NULL"),
+    ),
+)
+
+# CloudEvents that came in, or were emitted, in the order of their commits.
+inbox = Table(
+    "inbox",
+    metadata,
+    Column("id", Serial, primary_key=True, autoincrement=True),
+    Column("project_id", Id, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False),
+    Column("event", Text, nullable=False),
+    Column("received_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("handled", Boolean, nullable=False),  # offered to everybody who listened when it came
+    Column("consumed", Boolean, nullable=False),
+    Index("ix_inbox_unhandled", "id", sqlite_where=text("handled = 0"), postgresql_where=text("handled = false")),
+    Index(
+        "ix_inbox_kept",
+        "project_id",
+        "id",
+        sqlite_where=text("consumed = 0"),
+        postgresql_where=text("consumed = false"),
+    ),
+    Index(None, "expires_at"),
+    sqlite_autoincrement=True,
+)
+
+# What each listening step has consumed: an event once for each of them.
+consumed_events = Table(
+    "consumed_events",
+    metadata,
+    Column("execution_id", Id, ForeignKey("executions.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("event", Text, nullable=False),
+)
