@@ -40,7 +40,7 @@ class Call(msgspec.Struct, frozen=True):
     redirect: bool = False
 
 
-class _Request(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True):
     method: str
     url: URL
     headers: CIMultiDict[str]
@@ -48,8 +48,8 @@ class _Request(msgspec.Struct, frozen=True):
     policy: Policy | None
 
 
-class _Exchanged(msgspec.Struct, frozen=True):
-    request: _Request
+class Exchanged(msgspec.Struct, frozen=True):
+    request: Request
     answer: Answer
     authorization: Authorization | None
 
@@ -67,11 +67,17 @@ def output_of(arguments: Mapping[str, Any]) -> Output:
 
 
 async def exchange(call: Call, work: Work) -> Performed:
+    done = await answered(call, work)
+    return Performed(_output(call.output, done), done.authorization)
+
+
+async def answered(call: Call, work: Work) -> Exchanged:
+    """A fault when the answer's status is one that `redirect` makes an error."""
     policy = authentication.read(call.policy, work.secrets) if call.policy is not None else None
     began = time.perf_counter()
     place = f"{call.method.upper()} {shown(call.url)}"
     try:
-        done = await _followed(_Request(call.method, call.url, call.headers, call.body, policy), call.redirect, work)
+        done = await _followed(Request(call.method, call.url, call.headers, call.body, policy), call.redirect, work)
     except Fault as fault:
         work.says("warn", f"{place} → {fault.error.title}", ms=_since(began))
         raise
@@ -80,10 +86,10 @@ async def exchange(call: Call, work: Work) -> Performed:
     work.says("info" if good else "warn", f"{place} → {status}", status=status, ms=_since(began))
     if not good:
         raise _error(done, place, work)
-    return Performed(_output(call.output, done), done.authorization)
+    return done
 
 
-async def _followed(request: _Request, redirect: bool, work: Work) -> _Exchanged:
+async def _followed(request: Request, redirect: bool, work: Work) -> Exchanged:
     done = await _authenticated(request, work)
     hops = 0
     while redirect and done.answer.status in _REDIRECTS and (location := done.answer.headers.get("Location")):
@@ -93,11 +99,11 @@ async def _followed(request: _Request, redirect: bool, work: Work) -> _Exchanged
                 "Too many redirects", f"{shown(request.url)} leads to more than {_MOST_REDIRECTS} redirects"
             )
         following = await _authenticated(_next(done.request, done.answer.status, location), work)
-        done = _Exchanged(following.request, following.answer, done.authorization or following.authorization)
+        done = Exchanged(following.request, following.answer, done.authorization or following.authorization)
     return done
 
 
-def _next(request: _Request, status: int, location: str) -> _Request:
+def _next(request: Request, status: int, location: str) -> Request:
     try:
         url = request.url.join(URL(location)).with_fragment(None).with_user(None)
         usable = url.scheme in ("http", "https") and bool(url.host)
@@ -116,17 +122,17 @@ def _next(request: _Request, status: int, location: str) -> _Request:
         policy = None
         for name in _PERSONAL:
             headers.popall(name, None)
-    return _Request(method, url, headers, body, policy)
+    return Request(method, url, headers, body, policy)
 
 
-async def _authenticated(request: _Request, work: Work) -> _Exchanged:
+async def _authenticated(request: Request, work: Work) -> Exchanged:
     policy, http = request.policy, work.tools.http
     if policy is None:
         return await _sent(request, None, work)
     if policy.scheme == "certificate":
         tls = await certificate.context(policy, http)
         answer = await http.send(request.method, request.url, request.headers, request.body, tls=tls)
-        return _Exchanged(request, answer, None)
+        return Exchanged(request, answer, None)
     if policy.scheme == "digest":
         return await _digested(request, policy, work)
     proof = await authentication.authorization(policy, work)
@@ -136,7 +142,7 @@ async def _authenticated(request: _Request, work: Work) -> _Exchanged:
     return done
 
 
-async def _digested(request: _Request, policy: Policy, work: Work) -> _Exchanged:
+async def _digested(request: Request, policy: Policy, work: Work) -> Exchanged:
     policy.needed("username")
     done = await _sent(request, None, work)
     if done.answer.status != 401:
@@ -146,16 +152,16 @@ async def _digested(request: _Request, policy: Policy, work: Work) -> _Exchanged
     return await _sent(request, proof, work) if proof is not None else done
 
 
-async def _sent(request: _Request, proof: Authorization | None, work: Work) -> _Exchanged:
+async def _sent(request: Request, proof: Authorization | None, work: Work) -> Exchanged:
     if proof is not None:
         headers = request.headers.copy()
         headers["Authorization"] = f"{proof.scheme} {proof.parameter}"
         request = msgspec.structs.replace(request, headers=headers)
     answer = await work.tools.http.send(request.method, request.url, request.headers, request.body)
-    return _Exchanged(request, answer, proof)
+    return Exchanged(request, answer, proof)
 
 
-def _error(done: _Exchanged, place: str, work: Work) -> Fault:
+def _error(done: Exchanged, place: str, work: Work) -> Fault:
     answer = done.answer
     detail = f"{place} answered {answer.status}"
     if answer.status in _REDIRECTS and (location := answer.headers.get("Location")):
@@ -173,7 +179,7 @@ def _excerpt(answer: Answer) -> str:
     return text_of(answer.body[: 4 * _EXCERPT], kind)[:_EXCERPT].strip()
 
 
-def _output(output: Output, done: _Exchanged) -> Any:
+def _output(output: Output, done: Exchanged) -> Any:
     answer = done.answer
     match output:
         case "raw":
