@@ -146,7 +146,9 @@ def _remove_later(container: Container, seconds: float, work: Work) -> None:
     async def remove() -> None:
         await asyncio.sleep(seconds)
         ended = await run(container.removed(), work, logs=False)
-        if ended.code != 0:
+        if ended.code == 0:
+            work.says("info", f"the container {container.name} is removed")
+        else:
             work.says("warn", f"the container {container.name} could not be removed", code=ended.code)
 
     task = asyncio.get_running_loop().create_task(remove())

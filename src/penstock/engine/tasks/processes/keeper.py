@@ -121,19 +121,20 @@ class _Keeper:
             self._alone = True
 
     def _end(self) -> None:
-        self._signal(signal.SIGTERM)
+        self._signal_group(signal.SIGTERM)
         if self.told_to_end and self._order.last:
             self._finish_with(self._order.last)
-        self._wait(GRACE)
+        asked: set[int] = {self._pid}
+        until = time.monotonic() + GRACE
+        while not self._alone and (left := until - time.monotonic()) > 0:
+            # Those in sessions of their own come to us as their parents end.
+            asked |= self._signal(_children() - asked, signal.SIGTERM)
+            self._look(left)
         until = time.monotonic() + _GIVE_UP
         while not self._alone and time.monotonic() < until:
-            self._signal(signal.SIGKILL)
-            self._wait(_ROUND)
-
-    def _wait(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while not self._alone and (left := until - time.monotonic()) > 0:
-            self._look(left)
+            self._signal_group(signal.SIGKILL)
+            self._signal(_children(), signal.SIGKILL)
+            self._look(_ROUND)
 
     def _finish_with(self, last: list[bytes]) -> None:
         try:
@@ -146,12 +147,15 @@ class _Keeper:
                 return
             self._look(_ROUND)
 
-    def _signal(self, number: signal.Signals) -> None:
+    def _signal_group(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, number)
-        for pid in _children() - {self._pid}:
+
+    def _signal(self, pids: set[int], number: signal.Signals) -> set[int]:
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
+        return pids
 
 
 def _children() -> set[int]:
