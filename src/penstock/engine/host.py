@@ -77,8 +77,6 @@ class Host(Protocol):
     def now(self) -> int:
         """Microseconds since 1970."""
 
-    def random(self) -> float: ...
-
     def id_for(self, position: str) -> str:
         """A UUID that is always the same for this place of this execution."""
 
@@ -90,8 +88,8 @@ class Host(Protocol):
     async def begin(self, position: str, task: Task, attempt: int) -> Step:
         """The step at this place: a new one, or as it was left in an earlier life. Waits while paused."""
 
-    def first_completed(self, prefix: str, count: int) -> Any | None:
-        """Of the steps at `prefix` with a number, the one that was completed first in an earlier life."""
+    def known(self, position: str) -> Step | None:
+        """The step at this place as it was left in an earlier life, when this walk has not come to it yet."""
 
     def started(self, step: Step, data: Any) -> None: ...
 
@@ -105,6 +103,12 @@ class Host(Protocol):
 
     def retried(self, step: Step, attempt: int, error: Error, at: int) -> None:
         """What is in the `try` step's state is remembered with it."""
+
+    def remembered(self, step: Step) -> None:
+        """What is in the step's state is stored, before whatever comes after it."""
+
+    def cancel_rest(self) -> None:
+        """The walk is over: what was under way in an earlier life, and was not come to again, is cancelled."""
 
     async def perform(self, step: Step, kind: str, arguments: Json) -> Performed:
         """At least once: performed again, with the same key, when the power went before the step was stored."""

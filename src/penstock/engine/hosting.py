@@ -1,7 +1,6 @@
 """What hosts do alike: steps by their place in the walk, expressions, and performing tasks."""
 
 import asyncio
-import random
 import time
 import uuid
 from abc import abstractmethod
@@ -37,14 +36,10 @@ class Hosting(Host):
         """What is remembered of an earlier life, by position."""
         self._sequence = 0
         self._turn_began = 0.0
-        self._random = random.Random()  # noqa: S311 - it spreads retries, and protects nothing
         self._namespace = uuid.UUID(execution_id)
 
     def now(self) -> int:
         return time.time_ns() // 1_000
-
-    def random(self) -> float:
-        return self._random.random()
 
     def id_for(self, position: str) -> str:
         return str(uuid.uuid5(self._namespace, position))
@@ -58,9 +53,9 @@ class Hosting(Host):
     async def begin(self, position: str, task: Task, attempt: int) -> Step:
         await self._gate()
         # A long walk without a call would keep everybody else waiting.
-        if (at := time.monotonic()) - self._turn_began > _LONGEST_TURN:
+        if time.monotonic() - self._turn_began > _LONGEST_TURN:
             await asyncio.sleep(0)
-            self._turn_began = time.monotonic() if at else at
+            self._turn_began = time.monotonic()
         earlier = self._earlier.pop(position, None)
         if earlier is not None and earlier.status != "cancelled":
             earlier.task = task
@@ -79,10 +74,8 @@ class Hosting(Host):
     def _taken_up(self, step: Step) -> None:
         """A step of an earlier life goes on, or has ended there."""
 
-    def first_completed(self, prefix: str, count: int) -> Any | None:
-        steps = (self._earlier.get(f"{prefix}{number}") for number in range(count))
-        done = [step for step in steps if step is not None and step.status == "completed"]
-        return min(done, key=lambda step: step.completed_at or 0).output if done else None
+    def known(self, position: str) -> Step | None:
+        return self._earlier.get(position)
 
     def started(self, step: Step, data: Any) -> None:
         step.status, step.started_at, step.input = "running", self.now(), data
@@ -113,6 +106,15 @@ class Hosting(Host):
         self._changed(step, "retried")
         seconds = max(0, at - self.now()) / 1_000_000
         self._says(step, "warn", f"{step.task.name}: attempt {attempt} in {seconds:g} s, after {error.message}")
+
+    def remembered(self, step: Step) -> None:
+        self._changed(step, "remembered")
+
+    def cancel_rest(self) -> None:
+        for step in self._earlier.values():
+            if step.status in {"pending", "running"}:
+                self.cancelled(step)
+        self._earlier.clear()
 
     def _end(self, step: Step, status: Any) -> None:
         at = self.now()

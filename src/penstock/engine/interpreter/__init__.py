@@ -14,16 +14,25 @@ __all__ = ["interpret"]
 
 async def interpret(workflow: Workflow, host: Host, data: Any, started_at: int) -> Any:
     """The workflow's output. Raises `Fault`."""
-    execution = Execution(workflow, host.execution_id, data, started_at, host.secrets.as_variable())
-    walk, frame = Walk(host, execution, KINDS), Frame(execution, Scope())
     try:
+        execution = Execution(workflow, host.execution_id, data, started_at, _secrets(workflow, host))
+        walk, frame = Walk(host, execution, KINDS), Frame(execution, Scope())
         if workflow.timeout is None:
-            return await _interpret(workflow, walk, frame, data)
-        return await walk.within(
-            workflow.timeout, started_at, data, frame, lambda: _interpret(workflow, walk, frame, data)
-        )
+            output = await _interpret(workflow, walk, frame, data)
+        else:
+            output = await walk.within(
+                workflow.timeout, started_at, data, frame, lambda: _interpret(workflow, walk, frame, data)
+            )
     except Fault as fault:
+        host.cancel_rest()
         raise fault.at("/") from None
+    host.cancel_rest()
+    return output
+
+
+def _secrets(workflow: Workflow, host: Host) -> dict[str, Any]:
+    """`$secrets`: those that the definition names, and no others; one that is missing is a fault."""
+    return {name: host.secrets.get(name) for name in workflow.secrets}
 
 
 async def _interpret(workflow: Workflow, walk: Walk, frame: Frame, data: Any) -> Any:

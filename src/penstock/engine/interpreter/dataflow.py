@@ -35,7 +35,8 @@ class DataFlow:
 
     async def holds(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> bool:
         """Whether a condition is met: as in jq, all but false and null is true."""
-        return (await self.ask(program, dot, variables)) not in (None, False)
+        answer = await self.ask(program, dot, variables)
+        return answer is not None and answer is not False
 
     async def value(self, value: Value, dot: Any, variables: Mapping[str, Any]) -> Any:
         """The value with its expressions evaluated. Constants are not copied: nobody changes data in place."""

@@ -34,5 +34,5 @@ async def each(
     if foreach.export.transform is not None:
         context = await walk.flow.transform(foreach.export.transform, inner.output, inner)
         await walk.flow.validate(foreach.export, context, "The exported context", walk.load)
-        walk.execution.context = context
+        walk.execution.export(context)
     return Done(inner.output)

@@ -29,15 +29,33 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 class Execution:
-    """What is the same for all of a walk, but for the context, which tasks export to."""
+    """What is the same for all of a walk, but for the context, which tasks export to.
+
+    Exports are counted: where branches are walked again, what was exported last counts, not what is met last.
+    """
 
     def __init__(self, workflow: Workflow, execution_id: str, raw: Any, started_at: int, secrets: Any) -> None:
         self.workflow = workflow
         self.context: Any = {}
+        self.exports = 0
         self.secrets = secrets
         self._id = execution_id
         self._raw = raw
         self._started_at = started_at
+
+    def export(self, context: Any) -> None:
+        self.context = context
+        self.exports += 1
+
+    @property
+    def exported(self) -> dict[str, Any]:
+        """What a step's state says of the context."""
+        return {"context": self.context, "exports": self.exports} if self.exports else {}
+
+    def recall(self, state: Mapping[str, Any]) -> None:
+        """The context as a step of an earlier life left it."""
+        if (exports := state.get("exports", 0)) > self.exports:
+            self.context, self.exports = state["context"], exports
 
     @cached_property
     def descriptor(self) -> dict[str, Any]:

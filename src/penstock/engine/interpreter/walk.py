@@ -23,7 +23,7 @@ _DIRECTIVES = frozenset({"continue", "exit", "end"})
 
 class Done(msgspec.Struct, frozen=True):
     """What a task or a sequence came to. `then`: `continue`, `exit`, `end`, or the name of the task to go to; None
-    when nothing was said, so that it is as the task around it says."""
+    when nothing was said, so that it is as the task around it says. A task that was skipped says nothing."""
 
     output: Any
     then: str | None = None
@@ -61,18 +61,17 @@ class Walk:
         step = await self.host.begin(position, task, scope.attempt)
         if step.finished:
             return self._as_stored(step)
-        before = self.execution.context
+        before = self.execution.exports
         try:
             done = await self._run(task, step, raw, scope)
             if step.status != "skipped":
-                # So that a later walk, which does not look inside, goes on as this one does.
+                self._keep(step, before)
                 if done.then != "continue":
                     step.state = step.state | {"then": done.then}
-                if self.execution.context is not before:
-                    step.state = step.state | {"context": self.execution.context}
                 self.host.completed(step, done.output)
         except Fault as fault:
             fault = fault.at(task.reference)
+            self._keep(step, before)
             self.host.failed(step, fault.error)
             raise fault from None
         except asyncio.CancelledError:
@@ -80,23 +79,28 @@ class Walk:
             raise
         return done
 
+    def _keep(self, step: Step, exports_before: int) -> None:
+        """So that a later walk, which does not look inside, has the context that this one has."""
+        if self.execution.exports != exports_before:
+            step.state = step.state | self.execution.exported
+
     def _as_stored(self, step: Step) -> Done:
+        self.execution.recall(step.state)
         if step.error is not None:
             raise Fault(step.error)
-        if "context" in step.state:
-            self.execution.context = step.state["context"]
-        return Done(step.output, step.state.get("then", "continue"))
+        return Done(step.output, None if step.status == "skipped" else step.state.get("then", "continue"))
 
     async def _run(self, task: Task, step: Step, raw: Any, scope: Scope) -> Done:
         frame = Frame(self.execution, scope, task, step)
         frame.raw = raw
         flow = self.flow
-        if task.condition is not None and not await flow.holds(task.condition, raw, frame):
+        begun = step.started_at is not None
+        if task.condition is not None and not begun and not await flow.holds(task.condition, raw, frame):
             self.host.skipped(step, raw)
             return Done(raw)
         await flow.validate(task.input, raw, "The task's input", self.load)
         frame.input = await flow.transform(task.input.transform, raw, frame)
-        if step.started_at is None:
+        if not begun:
             self.host.started(step, frame.input)
         if task.timeout is None:
             done = await self._extended(task, step, frame, scope)
@@ -115,7 +119,7 @@ class Walk:
         if task.export.transform is not None:
             context = await self.flow.transform(task.export.transform, frame.output, frame)
             await self.flow.validate(task.export, context, "The exported context", self.load)
-            self.execution.context = context
+            self.execution.export(context)
 
     async def within(
         self, limit: Value, started_at: int, data: Any, frame: Frame, work: Callable[[], Awaitable[T]]
@@ -123,6 +127,10 @@ class Walk:
         """The result, if it comes in time. The time of an earlier life counts."""
         allowed = await self.flow.duration(limit, data, frame)
         left = (started_at + allowed - self.host.now()) / 1_000_000
+        late = timeout("Timed out", f"it took longer than {allowed / 1_000_000:g} s")
+        if left <= 0:
+            # A timer would let through what needs no waiting.
+            raise late
         timer = asyncio.timeout(left)
         try:
             async with timer:
@@ -130,7 +138,7 @@ class Walk:
         except TimeoutError:
             if not timer.expired():
                 raise
-            raise timeout("Timed out", f"it took longer than {allowed / 1_000_000:g} s") from None
+            raise late from None
 
     async def _extended(self, task: Task, step: Step, frame: Frame, scope: Scope) -> Done:
         """The task itself, between what extensions do before and after; they may answer in its place (`exit`)."""

@@ -17,8 +17,9 @@ from penstock.engine.tasks.work import Authorization
 
 PROTOCOLS = frozenset({"http", "openapi", "grpc", "asyncapi", "mcp", "a2a"})
 _TEMPLATE = re.compile(r"\{([^{}]*)\}")
-# Where addresses stand in the arguments of each protocol, in which `{name}` is a member of the input.
-_ADDRESSES = frozenset({"endpoint", "uri", "authority", "server"})
+# Members in which addresses stand, with `{name}` for a member of the input, and those that hold such members.
+_ADDRESSES = frozenset({"endpoint", "uri", "server"})
+_PLACES = frozenset({"endpoint", "server", "service", "document", "proto", "agentCard", "transport", "http"})
 
 
 async def call(walk: Walk, task: model.Call, step: Step, frame: Frame, scope: Scope) -> Done:
@@ -97,9 +98,9 @@ def _policy_in(value: Value) -> Value | None:
 async def _resolve(walk: Walk, value: Value, frame: Frame, name: str = "") -> Any:
     """The value with expressions evaluated, and `{name}` filled in where an address is written out."""
     match value:
-        case Members(items):
+        case Members(items) if not name or name in _PLACES:
             return {key: await _resolve(walk, item, frame, key) for key, item in items}
-        case Constant(dict() as data):
+        case Constant(dict() as data) if not name or name in _PLACES:
             return {key: await _resolve(walk, Constant(item), frame, key) for key, item in data.items()}
         case Constant(str() as text) if name in _ADDRESSES and "{" in text:
             return _filled(text, frame.input)
@@ -133,8 +134,7 @@ async def _named_authentication(walk: Walk, data: dict[str, Any], frame: Frame) 
     for name, item in data.items():
         if name == "authentication":
             resolved[name] = await _policy(walk, item, frame)
-        elif isinstance(item, dict) and name in {"endpoint", "server", "service", "document", "proto", "agentCard",
-                                                 "transport", "http"}:  # fmt: skip
+        elif isinstance(item, dict) and name in _PLACES:
             resolved[name] = await _named_authentication(walk, item, frame)
         else:
             resolved[name] = item

@@ -12,7 +12,10 @@ _LONGEST_DELAY = 24 * 3600 * 1_000_000
 
 
 async def try_(walk: Walk, task: model.Try, step: Step, frame: Frame, scope: Scope) -> Done:
-    # What was waited for when the power went is waited for still, and no attempt is made twice.
+    # What was waited for when the power went is waited for still, and nothing is decided twice.
+    walk.execution.recall(step.state)
+    if (known := step.state.get("caught")) is not None:
+        return await _handle(walk, task.catch, step, frame, scope, Error(**known))
     attempt = int(step.state.get("attempt", 1))
     if (retry_at := step.state.get("retry_at")) is not None:
         await walk.host.sleep(step, retry_at)
@@ -28,7 +31,7 @@ async def try_(walk: Walk, task: model.Try, step: Step, frame: Frame, scope: Sco
             if at is None:
                 return await _handle(walk, task.catch, step, frame, scope, error)
         attempt += 1
-        step.state = step.state | {"attempt": attempt, "retry_at": at}
+        step.state = step.state | {"attempt": attempt, "retry_at": at} | walk.execution.exported
         walk.host.retried(step, attempt, error, at)
         await walk.host.sleep(step, at)
 
@@ -92,7 +95,7 @@ async def _retry_at(
         return None
     if retry.except_when is not None and await walk.flow.holds(retry.except_when, frame.input, caught):
         return None
-    at = walk.host.now() + await _delay(walk, retry, frame, caught, attempt)
+    at = walk.host.now() + await _delay(walk, retry, step, frame, caught, attempt)
     if retry.limit is not None:
         allowed = await walk.flow.duration(retry.limit, frame.input, caught)
         if at > (step.started_at or walk.host.now()) + allowed:
@@ -100,7 +103,7 @@ async def _retry_at(
     return at
 
 
-async def _delay(walk: Walk, retry: model.Retry, frame: Frame, caught: Frame, attempt: int) -> int:
+async def _delay(walk: Walk, retry: model.Retry, step: Step, frame: Frame, caught: Frame, attempt: int) -> int:
     delay = 0 if retry.delay is None else await walk.flow.duration(retry.delay, frame.input, caught)
     if retry.backoff == "linear":
         delay *= attempt
@@ -108,12 +111,20 @@ async def _delay(walk: Walk, retry: model.Retry, frame: Frame, caught: Frame, at
         delay *= 2 ** min(attempt - 1, 40)
     if retry.jitter is not None:
         least, most = [await walk.flow.duration(each, frame.input, caught) for each in retry.jitter]
-        delay += least + round(walk.host.random() * max(0, most - least))
+        delay += least + round(_spread(walk, f"{step.position}/a{attempt}") * max(0, most - least))
     return min(delay, _LONGEST_DELAY)
+
+
+def _spread(walk: Walk, place: str) -> float:
+    """Between 0 and 1: another for each execution and attempt, and the same whenever it is walked again."""
+    return int(walk.host.id_for(place)[:8], 16) / 0xFFFFFFFF
 
 
 async def _handle(walk: Walk, catch: model.Catch, step: Step, frame: Frame, scope: Scope, error: Error) -> Done:
     if catch.tasks is None:
         return Done(frame.input)
+    if "caught" not in step.state:
+        step.state = step.state | {"caught": error.as_data()} | walk.execution.exported
+        walk.host.remembered(step)
     names = scope.bind(**{catch.name: error.as_data()})
     return await walk.inside(catch.tasks, frame.input, names, f"{step.position}/c")
