@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from penstock.dsl.expressions.allowed import require_allowed
 from penstock.dsl.expressions.failures import NotAnExpression
+from penstock.dsl.expressions.fast import compiled
 from penstock.dsl.expressions.lexer import scan
 
 Fast = Callable[[Any, Mapping[str, Any]], Any]
@@ -27,7 +28,8 @@ def program(text: str) -> Program:
         require_allowed(text)
     except NotAnExpression as error:
         return Program(text, frozenset(), None, str(error))
-    return Program(text, _variables(text), None, None)
+    here = compiled(text)
+    return Program(text, _variables(text), None, None) if here is None else Program(text, here[1], here[0], None)
 
 
 def _variables(text: str) -> frozenset[str]:
