@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 NODE_PEERS := tests/peers/node_modules/.installed-from
 
-.PHONY: help run test lint fmt docs bench lock clean
+.PHONY: help run test fuzz lint fmt docs bench lock clean
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -17,6 +17,9 @@ run: $(VENV)/.run ## set up what is needed, then serve at http://127.0.0.1:8080
 
 test: $(VENV)/.dev $(NODE_PEERS) ## set up what is needed, then run every test
 	@$(BIN)/pytest -n auto
+
+fuzz: $(VENV)/.dev ## send what nobody would: requests made up from our own OpenAPI document
+	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-200} FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(BIN)/pytest tests/platform/test_openapi_holds.py
 
 lint: $(VENV)/.dev ## what a change must pass before its tests
 	@$(BIN)/ruff check .

@@ -1,29 +1,16 @@
 """Every line of the table of least roles, tried by everybody on real resources through real requests."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 
-import httpx
 import pytest
 
 from penstock.ids import uuid7
 from penstock.platform.access import ROUTES, Need, routes_of
 from penstock.platform.api import HANDLERS
 from penstock.platform.roles import Role
-from penstock.storage import Database
 from tests.conftest import Serve
-from tests.platform.people import Person, register
-from tests.platform.records import (
-    add_company,
-    add_execution,
-    add_grant,
-    add_project,
-    add_provider,
-    add_workflow,
-    database_of,
-    id_of,
-)
+from tests.platform.records import add_grant, add_provider
+from tests.platform.world import World, written
 
 pytestmark = pytest.mark.anyio
 
@@ -50,109 +37,10 @@ def test_every_route_that_is_served_stands_in_the_table_and_every_line_of_it_is_
     assert set(ROUTES) - set(SERVED) == set(), "not served yet"
 
 
-class World:
-    """Somebody of every role, and trees of resources in which they have it."""
-
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self.app: Any = client.app  # type: ignore[attr-defined]
-        self.client = client
-        self.database: Database = database_of(client)
-        self.people: dict[str, Person] = {}
-        self.ids: dict[str, str] = {}
-
-    async def settle(self) -> "World":
-        for name in ("outsider", "viewer", "editor", "admin", "owner", "victim", "founder"):
-            self.people[name] = await register(self.client, name)
-            self.ids[name] = await id_of(self.people[name])
-        return self
-
-    async def plant(self, resource: str | None, level: str) -> dict[str, str]:
-        """A fresh tree, in which everybody has their role at this level; what to write for each path parameter."""
-        founder = self.ids["founder"]
-        async with self.database.transaction() as tx:
-            company = await add_company(tx, founder)
-            organization = await add_company(tx, founder, company)
-            project = await add_project(tx, organization)
-            workflow = await add_workflow(tx, project, founder)
-            execution = await add_execution(tx, workflow)
-            provider, mapping = await add_provider(tx, company)
-            places = {
-                "company": ("company_id", company),
-                "organization": ("company_id", organization),
-                "project": ("project_id", project),
-                "workflow": ("workflow_id", workflow),
-            }
-            column, place = places[level]
-            for role in Role:
-                await add_grant(tx, self.ids[role.label], int(role), **{column: place})
-        targets = {
-            "company": organization if level == "organization" else company,
-            "project": project,
-            "workflow": workflow,
-            "execution": execution,
-            "iam_provider": provider,
-            "iam_mapping": mapping,
-        }
-        target = targets.get(resource or "", "")
-        if resource in {"company", "project", "workflow"}:
-            await add_grant(self.database, self.ids["victim"], 1, **{f"{resource}_id": target})
-        return dict.fromkeys(("id", "cid", "oid", "pid"), target) | {
-            "uid": self.ids["victim"],
-            "linkId": uuid7(),
-            "v": "latest",
-            "name": "TOKEN",
-            "provider": "github",
-            "provider_id": provider,
-        }
-
-    async def status(self, who: str, method: str, path: str) -> int:
-        """The status alone: a stream is left as soon as it begins."""
-        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
-        if who in self.people:
-            headers.append((b"authorization", f"Bearer {self.people[who].tokens['access_token']}".encode()))
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": method,
-            "scheme": "http",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": b"",
-            "root_path": "",
-            "headers": headers,
-            "client": ("203.0.113.7", 50000),
-            "server": ("localhost", 80),
-            "state": {},
-        }
-        status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        requests = iter([{"type": "http.request", "body": b"{}" if method in {"POST", "PUT"} else b""}])
-
-        async def receive() -> dict[str, Any]:
-            if (message := next(requests, None)) is not None:
-                return message
-            await asyncio.wait([status])
-            return {"type": "http.disconnect"}
-
-        async def send(message: dict[str, Any]) -> None:
-            if message["type"] == "http.response.start" and not status.done():
-                status.set_result(message["status"])
-
-        await asyncio.wait_for(self.app(scope, receive, send), 20)
-        return status.result()
-
-
 @pytest.fixture
 async def world(serve: Serve) -> AsyncIterator[World]:
     async with serve(limit_create=1000, auth_rate_limit=1000, engine="none") as client:
         yield await World(client).settle()
-
-
-def written(path: str, values: dict[str, str]) -> str:
-    for name, value in values.items():
-        path = path.replace(f"{{{name}}}", value)
-    assert "{" not in path, path
-    return f"/api/v1{path}"
 
 
 def allowed(route: Route, need: Need, who: str) -> bool:

@@ -46,6 +46,7 @@ _NEEDS_SESSION = {"/user/get", "/user/update", "/user/oauth/add", "/user/oauth/r
 _TAKES_SESSION = {"/user/signout", "/user/oauth/callback/{provider}", "/project"}
 _SIGNS_IN = {"/user/create", "/user/auth", "/user/resetpassword", "/user/oauth/callback/{provider}", "/user/saml/acs"}
 _FOREIGN = "The request comes from a foreign origin."
+_UNREADABLE = "A parameter or the body is not valid; `errors` says where."
 _OTHERWISE = "Any other problem: 413 a body over the limit, 415 a type that is not read, 500, 503."
 _PARAMETERS: dict[str, list[tuple[str, str, str]]] = {
     "/user/oauth/login/{provider}": [("next", "/welcome", "Path on this site to come back to; default `/`.")],
@@ -123,11 +124,24 @@ def _complete(path: str, method: str, operation: Operation) -> None:
             responses[status] = {"description": text, "content": content}
     if _refuses_foreign_origins(path, method):
         responses.setdefault("403", _problem(403, _FOREIGN))
+    _say_security(path, operation)
+    _say_parameters(path, operation)
+    _say_usual_problems(path, operation)
     responses["default"] = {"$ref": "#/components/responses/Problem"}
     operation["responses"] = dict(sorted(responses.items()))
     _say_headers(path, operation["responses"])
-    _say_security(path, operation)
-    _say_parameters(path, operation)
+
+
+def _say_usual_problems(path: str, operation: Operation) -> None:
+    """What the guards and the readers of requests answer before a route does, where the route does not say it."""
+    responses = operation["responses"]
+    if operation.get("requestBody") or any(one["in"] != "path" for one in operation.get("parameters", [])):
+        responses.setdefault("400", _problem(400, _UNREADABLE))
+    if path.startswith(_API) and not path.startswith((*_ANYONE, "/api/v1/auth/iam/")):
+        responses.setdefault("401", _problem(401, "Not signed in."))
+        if "{" in path:
+            responses.setdefault("403", _problem(403, "The role is too low."))
+            responses.setdefault("404", _problem(404, "There is no such thing."))
 
 
 def _refuses_foreign_origins(path: str, method: str) -> bool:

@@ -3,8 +3,9 @@
 from typing import Any
 
 from litestar.openapi.datastructures import ResponseSpec
+from msgspec import Struct
 
-from penstock.http.openapi import answer, problems
+from penstock.http.openapi import listed, problems
 
 ID = "0192d3a4-5b6c-7d8e-9f00-112233445566"
 _TIMES = {"created_at": "2026-01-01T00:00:00.000000Z", "updated_at": "2026-01-01T00:00:00.000000Z"}
@@ -38,8 +39,7 @@ BUSY = problems((409, "a workflow in it is active or an execution runs; stop the
 GONE = {204: ResponseSpec(None, description="It is gone.")}
 
 
-def page_of(example: dict[str, Any], what: str) -> dict[int, ResponseSpec]:
-    shown = {"items": [example], "total": 1, "page": 1, "page_size": 50}
-    return {200: answer(dict[str, Any], f"A page of {what}, newest first.", shown)} | problems(
+def page_of(kind: type[Struct], example: dict[str, Any], what: str) -> dict[int, ResponseSpec]:
+    return listed(kind, f"A page of {what}, newest first.", example) | problems(
         (400, "page_size: expected a number from 1 to 100")
     )

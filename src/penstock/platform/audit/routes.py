@@ -9,7 +9,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer
-from penstock.http.openapi import answer, problems, query
+from penstock.http.openapi import PAGING, PERIOD, Fields, listed, problems, query
 from penstock.ids import is_uuid
 from penstock.platform.access import Access, access_of, guard
 from penstock.platform.audit import queries
@@ -33,30 +33,18 @@ _ENTRY = {
     "user_agent": "curl/8.7.1",
     "created_at": "2026-01-01T00:00:00.000000Z",
 }
-_PERIOD = {
-    "since": ("2026-01-01T00:00:00Z", "Entries from this time on (RFC 3339)."),
-    "until": ("2026-02-01T00:00:00Z", "Entries before this time (RFC 3339)."),
-}
-_FILTERS = {
+_FILTERS: Fields = {
     "action": ("member.add", "Exactly this action."),
     "resource_type": ("member", "Exactly this kind of resource."),
     "resource_id": (_SOME_ID, "Exactly this resource."),
     "user_id": (_SOME_ID, "What this user did."),
 }
-_PAGING = {"page": (1, "From 1."), "page_size": (50, "1 to 100.")}
 _PROBLEMS = problems(
     (400, "since: expected a time such as 2026-01-31T12:00:00Z (RFC 3339)"),
     (401, "send an access token as Authorization: Bearer …"),
     (403, "this needs the role admin here; yours is viewer"),
     (404, "there is no such company"),
 )
-
-
-class EntryPage(msgspec.Struct):
-    items: list[dict[str, Any]]
-    total: int
-    page: int
-    page_size: int
 
 
 def _log_of(access: Access) -> dict[str, str]:
@@ -72,11 +60,8 @@ def _log_of(access: Access) -> dict[str, str]:
     guards=[guard],
     tags=_TAGS,
     summary="The audit log of a company with its organizations, or of one organization; newest first",
-    operation_class=query(_FILTERS | _PERIOD | _PAGING),
-    responses={
-        200: answer(EntryPage, "A page of entries.", {"items": [_ENTRY], "total": 1, "page": 1, "page_size": 50})
-    }
-    | _PROBLEMS,
+    operation_class=query(_FILTERS | PERIOD | PAGING),
+    responses=listed(Entry, "A page of entries.", _ENTRY) | _PROBLEMS,
 )
 async def read_audit(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page = Page(request, *FILTERS, "since", "until")
@@ -100,7 +85,7 @@ async def read_audit(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     guards=[guard],
     tags=_TAGS,
     summary="The audit log as JSON Lines, oldest first, so that a next export can go on from the last line",
-    operation_class=query(_PERIOD),
+    operation_class=query(PERIOD),
     responses={
         200: ResponseSpec(
             Entry, description="One entry on each line.", media_type="application/x-ndjson", generate_examples=False

@@ -12,9 +12,9 @@ from penstock.platform.parts import Parts
 from penstock.platform.tokens import TokenPair
 from penstock.problems import NotSignedIn
 
-_EXAMPLE = {"access_token": "eyJhbGciOi…", "refresh_token": "eyJhbGciOi…", "token_type": "Bearer", "expires_in": 900}
-TOKENS = {200: answer(TokenPair, "An access token and its refresh token.", _EXAMPLE)}
-TOKENS_CREATED = {201: answer(TokenPair, "The account exists; its first tokens.", _EXAMPLE)}
+EXAMPLE = {"access_token": "eyJhbGciOi…", "refresh_token": "eyJhbGciOi…", "token_type": "Bearer", "expires_in": 900}
+TOKENS = {200: answer(TokenPair, "An access token and its refresh token.", EXAMPLE)}
+TOKENS_CREATED = {201: answer(TokenPair, "The account exists; its first tokens.", EXAMPLE)}
 
 
 def visitor(call: Call) -> Visitor:

@@ -4,18 +4,25 @@ are document 1's."""
 from typing import Any
 
 from litestar import Request, get
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath
 
 from penstock.accounts import social
 from penstock.accounts.routes import base_url
 from penstock.http.answers import Answer, call_of, json, redirect
 from penstock.http.bodies import parse_query
-from penstock.http.openapi import problems
+from penstock.http.openapi import Fields, problems, query
 from penstock.platform.access import guard
 from penstock.platform.auth import flows
 from penstock.platform.parts import parts_of
 
 COOKIE = "oauth_state"
+_ARRIVES: Fields = {
+    "code": ("4/0AX4XfWh…", "The provider's code."),
+    "state": ("pCwTlZ…", "What we sent along."),
+    "iss": ("https://accounts.google.com", "The provider's name for itself (RFC 9207), when it says it."),
+    "error": ("access_denied", "Why the provider did not let you in."),
+}
 _TAGS = ["sign-in"]
 Req = Request[Any, Any, Any]
 
@@ -34,7 +41,8 @@ def _cookie(request: Req, value: str, seconds: int) -> str:
     guards=[guard],
     tags=_TAGS,
     summary="Sign in with a social provider",
-    responses=problems((404, "Unknown provider."), (502, "The provider is down.")),
+    responses={302: ResponseSpec(None, description="On to the provider.")}
+    | problems((404, "Unknown provider."), (502, "The provider is down.")),
 )
 async def begin(request: Req, provider: FromPath[str]) -> Answer:
     url, cookie = await social.begin(
@@ -48,6 +56,7 @@ async def begin(request: Req, provider: FromPath[str]) -> Answer:
     guards=[guard],
     tags=_TAGS,
     summary="Back from the social provider: tokens",
+    operation_class=query(_ARRIVES),
     responses=flows.TOKENS
     | problems(
         (400, "The provider's error, a refused code, or any mismatch."),

@@ -7,7 +7,7 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import parse_query, read_json
-from penstock.http.openapi import answer, json_body, query
+from penstock.http.openapi import FORCE, PAGING, answer, json_body, query
 from penstock.platform import shown
 from penstock.platform.access import access_of, guard
 from penstock.platform.companies import queries, rules
@@ -20,7 +20,7 @@ Req = Request[Any, Any, Any]
 _TAGS = ["companies"]
 _ONE = {200: answer(queries.Company, "The company.", shown.COMPANY)}
 _ONE_ORGANIZATION = {200: answer(queries.Company, "The organization.", shown.ORGANIZATION)}
-_FORCE = query({"force": ("true", "Cancel what runs inside, and delete.")})
+_FORCE = query(FORCE)
 
 
 def _created(company: queries.Company) -> Answer:
@@ -39,7 +39,8 @@ def _force(request: Req) -> bool:
     guards=[guard],
     tags=_TAGS,
     summary="The companies in which I have a role anywhere",
-    responses=shown.page_of(shown.COMPANY, "companies") | shown.SIGNED_OUT,
+    operation_class=query(PAGING),
+    responses=shown.page_of(queries.Company, shown.COMPANY, "companies") | shown.SIGNED_OUT,
 )
 async def list_companies(request: Req) -> Answer:
     page, database = Page(request), parts_of(request).database
@@ -106,7 +107,8 @@ async def delete_company(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
     guards=[guard],
     tags=_TAGS,
     summary="The organizations of a company",
-    responses=shown.page_of(shown.ORGANIZATION, "organizations") | shown.REFUSED,
+    operation_class=query(PAGING),
+    responses=shown.page_of(queries.Company, shown.ORGANIZATION, "organizations") | shown.REFUSED,
 )
 async def list_organizations(request: Req, cid: FromPath[str]) -> Answer:
     page, database = Page(request), parts_of(request).database

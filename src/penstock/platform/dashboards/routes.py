@@ -6,13 +6,13 @@ from litestar import Request, get
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer, json
-from penstock.http.openapi import answer, query
+from penstock.http.openapi import PAGING, answer, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.dashboards import rules
-from penstock.platform.events.openapi import PAGE
 from penstock.platform.executions.openapi import EXECUTION
 from penstock.platform.paging import Page
 from penstock.platform.parts import parts_of
+from penstock.platform.workflows.shown import WORKFLOW
 
 Req = Request[Any, Any, Any]
 _TAGS = ["dashboards"]
@@ -27,10 +27,10 @@ _LEVELS = {"debug": 100, "info": 80, "warn": 3, "error": 2, "fatal": 0}
     tags=_TAGS,
     summary="All workflows that I can see, in numbers",
     description="Newest first, a page at a time; `total_workflows` is how many there are in all.",
-    operation_class=query(PAGE),
+    operation_class=query(PAGING),
     responses={
         200: answer(
-            dict[str, Any],
+            rules.Dashboard,
             "The numbers.",
             {
                 "total_workflows": 1,
@@ -49,8 +49,7 @@ _LEVELS = {"debug": 100, "info": 80, "warn": 3, "error": 2, "fatal": 0}
 )
 async def dashboard(request: Req) -> Answer:
     page = Page(request)
-    found, total = await rules.summaries(parts_of(request).database, access_of(request).caller.id, page.bounds)
-    return json({"total_workflows": total, "workflow_summaries": found})
+    return json(await rules.summaries(parts_of(request).database, access_of(request).caller.id, page.bounds))
 
 
 @get(
@@ -64,10 +63,10 @@ async def dashboard(request: Req) -> Answer:
     ),
     responses={
         200: answer(
-            dict[str, Any],
+            rules.WorkflowDashboard,
             "The numbers.",
             {
-                "workflow": {"id": _ID, "name": "Orders", "status": "active"},
+                "workflow": WORKFLOW,
                 "execution_counts": _STATUSES,
                 "log_counts": _LEVELS,
                 "recent_executions": [EXECUTION],

@@ -26,6 +26,11 @@ class Summary(msgspec.Struct, frozen=True):
     log_counts: dict[str, int]
 
 
+class Dashboard(msgspec.Struct, frozen=True):
+    total_workflows: int
+    workflow_summaries: list[Summary]
+
+
 class Hour(msgspec.Struct, frozen=True):
     hour: str
     counts: dict[str, int]
@@ -61,11 +66,11 @@ def summaries_from(rows: Sequence[Row]) -> list[Summary]:
     ]
 
 
-async def summaries(database: Database, user_id: str, bounds: dict[str, int]) -> tuple[list[Summary], int]:
+async def summaries(database: Database, user_id: str, bounds: dict[str, int]) -> Dashboard:
     """One page of what someone can see, newest first, and how many there are in all."""
     total = await database.slow(queries.COUNT, user_id=user_id)
     rows = await database.slow(queries.SUMMARIES, user_id=user_id, **bounds)
-    return summaries_from(rows), total[0][0]
+    return Dashboard(total[0][0], summaries_from(rows))
 
 
 async def of_workflow(database: Database, workflow_id: str) -> WorkflowDashboard:

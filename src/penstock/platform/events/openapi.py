@@ -6,12 +6,8 @@ from litestar.openapi.datastructures import ResponseSpec
 
 from penstock.http.openapi import Fields, problems
 
-PERIOD: Fields = {
-    "since": ("2026-01-01T00:00:00Z", "Created then or later."),
-    "until": ("2026-02-01T00:00:00Z", "Created before."),
-}
 EXECUTION_ID: Fields = {"execution_id": ("0192d3a4-5b6c-7d8e-9f00-112233445566", "Of this execution only.")}
-PAGE: Fields = {"page": ("1", "From 1."), "page_size": ("50", "1 to 100.")}
+RESUME: Fields = {"Last-Event-ID": ("4711", "Resume after the entry with this id.")}
 AFTER: Fields = {"after": ("4711", "Resume after the entry with this id, as the header Last-Event-ID does.")}
 
 

@@ -6,21 +6,21 @@ from litestar import Request, get
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer
-from penstock.http.openapi import answer, query
+from penstock.http.openapi import PAGING, PERIOD, Fields, listed, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.events import queries
 from penstock.platform.events.filters import EVENT_FILTERS, filters_from
-from penstock.platform.events.openapi import AFTER, EVENT, EXECUTION_ID, PAGE, PERIOD, streamed
+from penstock.platform.events.openapi import AFTER, EVENT, EXECUTION_ID, RESUME, streamed
 from penstock.platform.events.streaming import open_stream
 from penstock.platform.executions.queries import COUNTS, counts_from
 from penstock.platform.paging import Page
 from penstock.platform.parts import parts_of
 from penstock.streams import EventStream
-from penstock.streams.reading import event_from
+from penstock.streams.reading import Event, event_from
 
 Req = Request[Any, Any, Any]
 _TAGS = ["events"]
-_FILTERS = {"type": ("workflow.completed", "Of this type only.")} | EXECUTION_ID | PERIOD
+_FILTERS: Fields = {"type": ("workflow.completed", "Of this type only.")} | EXECUTION_ID | PERIOD
 
 
 @get(
@@ -28,10 +28,8 @@ _FILTERS = {"type": ("workflow.completed", "Of this type only.")} | EXECUTION_ID
     guards=[guard],
     tags=_TAGS,
     summary="The events of a workflow",
-    operation_class=query(_FILTERS | PAGE),
-    responses={
-        200: answer(dict[str, Any], "Newest first.", {"items": [EVENT], "total": 1, "page": 1, "page_size": 50})
-    },
+    operation_class=query(_FILTERS | PAGING),
+    responses=listed(Event, "Newest first.", EVENT),
 )
 async def list_events(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page, database = Page(request, *EVENT_FILTERS), parts_of(request).database
@@ -57,7 +55,7 @@ async def list_events(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
         " unless `Last-Event-ID` or `after` says where to resume: then nothing is lost and nothing comes twice. A"
         " comment comes every 15 seconds. `event: end` says why the server closes the stream."
     ),
-    operation_class=query(_FILTERS | AFTER),
+    operation_class=query(_FILTERS | AFTER, heeds=RESUME),
     responses=streamed("Until one side closes it."),
 )
 async def stream_events(request: Req, id: FromPath[str]) -> EventStream:  # noqa: A002

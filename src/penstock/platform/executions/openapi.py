@@ -42,8 +42,6 @@ STEP: dict[str, Any] = {
     "duration_ms": 1500,
     "metadata": {},
 }
-EXECUTIONS = {"items": [EXECUTION], "total": 1, "page": 1, "page_size": 50}
-STEPS = {"items": [STEP], "total": 1, "page": 1, "page_size": 50}
 
 
 @dataclass

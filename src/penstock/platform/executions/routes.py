@@ -7,10 +7,10 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import read_json
-from penstock.http.openapi import answer, problems, query
+from penstock.http.openapi import PAGING, PERIOD, answer, listed, problems, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.executions import queries, rules
-from penstock.platform.executions.openapi import EXECUTION, EXECUTIONS, STEPS, TRIGGER
+from penstock.platform.executions.openapi import EXECUTION, STEP, TRIGGER
 from penstock.platform.executions.queries import execution_from, step_from
 from penstock.platform.executions.rules import Trigger
 from penstock.platform.paging import Page, period
@@ -33,8 +33,8 @@ _NONE = (404, "There is no such execution.")
     ),
     operation_class=TRIGGER,
     responses={
-        200: answer(dict[str, Any], "The execution that this key started before.", EXECUTION),
-        201: answer(dict[str, Any], "The execution, durable.", EXECUTION),
+        200: answer(queries.Execution, "The execution that this key started before.", EXECUTION),
+        201: answer(queries.Execution, "The execution, durable.", EXECUTION),
     }
     | problems(
         (400, "The body or the key is not valid."),
@@ -60,15 +60,10 @@ async def trigger(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     tags=_TAGS,
     summary="The executions of a workflow",
     operation_class=query(
-        {
-            "status": ("failed", "One of pending, running, completed, failed, cancelled."),
-            "since": ("2026-01-01T00:00:00Z", "Created then or later."),
-            "until": ("2026-02-01T00:00:00Z", "Created before."),
-            "page": ("1", "From 1."),
-            "page_size": ("50", "1 to 100."),
-        }
+        {"status": ("failed", "One of pending, running, completed, failed, cancelled.")} | PERIOD | PAGING,
+        choices={"status": STATUSES},
     ),
-    responses={200: answer(dict[str, Any], "Newest first.", EXECUTIONS)},
+    responses=listed(queries.Execution, "Newest first.", EXECUTION),
 )
 async def list_executions(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page, database = Page(request, *queries.FILTERS), parts_of(request).database
@@ -90,7 +85,7 @@ async def list_executions(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
     guards=[guard],
     tags=_TAGS,
     summary="Read an execution",
-    responses={200: answer(dict[str, Any], "The execution.", EXECUTION)} | problems(_NONE),
+    responses={200: answer(queries.Execution, "The execution.", EXECUTION)} | problems(_NONE),
 )
 async def read_execution(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return json(await rules.read(parts_of(request).database, id.lower()))
@@ -102,8 +97,8 @@ async def read_execution(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
     tags=_TAGS,
     summary="The steps of an execution",
     description="In sequence: one for each run of a task, composites included; each retry is one, too.",
-    operation_class=query({"page": ("1", "From 1."), "page_size": ("50", "1 to 100.")}),
-    responses={200: answer(dict[str, Any], "In sequence.", STEPS)} | problems(_NONE),
+    operation_class=query(PAGING),
+    responses=listed(queries.Step, "In sequence.", STEP) | problems(_NONE),
 )
 async def list_steps(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page, database = Page(request), parts_of(request).database
@@ -118,7 +113,7 @@ async def list_steps(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     tags=_TAGS,
     summary="Cancel an execution",
     status_code=200,
-    responses={200: answer(dict[str, Any], "The execution.", EXECUTION)}
+    responses={200: answer(queries.Execution, "The execution.", EXECUTION)}
     | problems(_NONE, (409, "It has ended already.")),
 )
 async def cancel(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002

@@ -3,11 +3,12 @@
 from typing import Any
 
 from litestar import Request, delete, get, post, put
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import read_json
-from penstock.http.openapi import answer, json_body, problems
+from penstock.http.openapi import PAGING, answer, json_body, listed, problems, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.iam import grants, queries, rules
 from penstock.platform.iam.grants import NewMapping
@@ -48,8 +49,9 @@ _MAPPING = {
     **_MAPPED,
     "created_at": "2026-11-15T09:00:00.000000Z",
 }
-_SENT = _CONFIG | {"client_secret": "…"}
+_SENT = _CONFIG | {"client_secret": "kept-between-us"}
 _USUAL = ((401, "Not signed in."), (403, "The role is too low."), (404, "There is no such thing."))
+_GONE = {204: ResponseSpec(None, description="It is gone.")}
 _INVALID = (400, "Not valid; `errors` says where.")
 
 
@@ -58,7 +60,9 @@ _INVALID = (400, "Not valid; `errors` says where.")
     guards=[guard],
     tags=_TAGS,
     summary="The identity providers of a company",
-    responses=problems(*_USUAL),
+    operation_class=query(PAGING),
+    responses=listed(Provider, "A page of providers, newest first; their secrets are masked.", _PROVIDER)
+    | problems(*_USUAL),
 )
 async def list_providers(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page, parts = Page(request), parts_of(request)
@@ -117,7 +121,7 @@ async def update_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
     tags=_TAGS,
     summary="Delete an identity provider, its mappings and what they granted",
     status_code=200,
-    responses=problems(*_USUAL),
+    responses=_GONE | problems(*_USUAL),
 )
 async def delete_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     await rules.delete(parts_of(request), call_of(request), access_of(request), id)
@@ -148,7 +152,8 @@ async def test_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A00
     guards=[guard],
     tags=_TAGS,
     summary="The role mappings of an identity provider",
-    responses=problems(*_USUAL),
+    operation_class=query(PAGING),
+    responses=listed(Mapping, "A page of mappings, newest first.", _MAPPING) | problems(*_USUAL),
 )
 async def list_mappings(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page, database = Page(request), parts_of(request).database
@@ -180,7 +185,7 @@ async def create_mapping(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
     tags=_TAGS,
     summary="Delete a role mapping, and what it granted",
     status_code=200,
-    responses=problems(*_USUAL),
+    responses=_GONE | problems(*_USUAL),
 )
 async def delete_mapping(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     await grants.delete(parts_of(request), call_of(request), access_of(request), id)

@@ -6,21 +6,21 @@ from litestar import Request, get
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer
-from penstock.http.openapi import answer, query
+from penstock.http.openapi import PAGING, PERIOD, Fields, listed, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.events.filters import LOG_FILTERS, Filters, filters_from, like
-from penstock.platform.events.openapi import AFTER, EXECUTION_ID, LOG_ENTRY, PAGE, PERIOD, streamed
+from penstock.platform.events.openapi import AFTER, EXECUTION_ID, LOG_ENTRY, RESUME, streamed
 from penstock.platform.events.streaming import open_stream
 from penstock.platform.executions.queries import COUNTS, counts_from
 from penstock.platform.logs import queries
 from penstock.platform.paging import Page
 from penstock.platform.parts import parts_of
 from penstock.streams import LEVELS, EventStream, Level
-from penstock.streams.reading import log_from
+from penstock.streams.reading import LogEntry, log_from
 
 Req = Request[Any, Any, Any]
 _TAGS = ["logs"]
-_FILTERS = (
+_FILTERS: Fields = (
     {
         "level": ("warn", "This level and above: debug, info, warn, error, fatal."),
         "module": ("engine", "Of this module only."),
@@ -36,10 +36,8 @@ _FILTERS = (
     guards=[guard],
     tags=_TAGS,
     summary="The logs of a workflow",
-    operation_class=query(_FILTERS | PAGE),
-    responses={
-        200: answer(dict[str, Any], "Newest first.", {"items": [LOG_ENTRY], "total": 1, "page": 1, "page_size": 50})
-    },
+    operation_class=query(_FILTERS | PAGING, choices={"level": LEVELS}),
+    responses=listed(LogEntry, "Newest first.", LOG_ENTRY),
 )
 async def list_logs(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page, database = Page(request, *LOG_FILTERS), parts_of(request).database
@@ -76,7 +74,7 @@ def _for_database(filters: Filters) -> tuple[frozenset[str], dict[str, Any]]:
         " unless `Last-Event-ID` or `after` says where to resume: then nothing is lost and nothing comes twice. A"
         " comment comes every 15 seconds. `event: end` says why the server closes the stream."
     ),
-    operation_class=query(_FILTERS | AFTER),
+    operation_class=query(_FILTERS | AFTER, choices={"level": LEVELS}, heeds=RESUME),
     responses=streamed("Until one side closes it."),
 )
 async def stream_logs(request: Req, id: FromPath[str]) -> EventStream:  # noqa: A002

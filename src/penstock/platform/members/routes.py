@@ -7,7 +7,7 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import read_json
-from penstock.http.openapi import answer, json_body, problems
+from penstock.http.openapi import PAGING, answer, json_body, problems, query
 from penstock.platform import shown
 from penstock.platform.access import access_of, guard
 from penstock.platform.members import queries, rules
@@ -17,7 +17,7 @@ from penstock.platform.parts import parts_of
 
 Req = Request[Any, Any, Any]
 _TAGS = ["members"]
-_LIST = shown.page_of(shown.MEMBER | shown.PERSON, "members") | shown.REFUSED
+_LIST = shown.page_of(queries.Membership, shown.MEMBER | shown.PERSON, "members") | shown.REFUSED
 _NEW = json_body(NewMember, {"email": "ann@example.com", "role": "editor"})
 _ADDED = {201: answer(queries.Membership, "The membership.", shown.MEMBER)}
 _CHANGED = {200: answer(queries.Membership, "The membership, with its new role.", shown.MEMBER)}
@@ -53,6 +53,7 @@ async def _remove(request: Req, level: Level, id_: str, uid: str) -> Answer:
     guards=[guard],
     tags=_TAGS,
     summary="Members of a company or organization",
+    operation_class=query(PAGING),
     responses=_LIST,
 )
 async def list_company_members(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
@@ -96,7 +97,14 @@ async def remove_company_member(request: Req, id: FromPath[str], uid: FromPath[s
     return await _remove(request, "company", id, uid)
 
 
-@get("/projects/{id:str}/members", guards=[guard], tags=_TAGS, summary="Members of a project", responses=_LIST)
+@get(
+    "/projects/{id:str}/members",
+    guards=[guard],
+    tags=_TAGS,
+    summary="Members of a project",
+    operation_class=query(PAGING),
+    responses=_LIST,
+)
 async def list_project_members(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return await _list(request, "project", id)
 

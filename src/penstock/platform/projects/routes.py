@@ -7,7 +7,7 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import parse_query, read_json
-from penstock.http.openapi import answer, json_body, query
+from penstock.http.openapi import FORCE, PAGING, answer, json_body, query
 from penstock.platform import shown
 from penstock.platform.access import access_of, guard
 from penstock.platform.paging import Page
@@ -26,7 +26,8 @@ _ONE = {200: answer(queries.Project, "The project.", shown.PROJECT)}
     guards=[guard],
     tags=_TAGS,
     summary="The projects of an organization",
-    responses=shown.page_of(shown.PROJECT, "projects") | shown.REFUSED,
+    operation_class=query(PAGING),
+    responses=shown.page_of(queries.Project, shown.PROJECT, "projects") | shown.REFUSED,
 )
 async def list_projects(request: Req, oid: FromPath[str]) -> Answer:
     page, database = Page(request), parts_of(request).database
@@ -78,7 +79,7 @@ async def update_project(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
     tags=_TAGS,
     summary="Delete a project and all inside",
     status_code=200,
-    operation_class=query({"force": ("true", "Cancel what runs inside, and delete.")}),
+    operation_class=query(FORCE),
     responses=shown.GONE | shown.REFUSED | shown.BUSY,
 )
 async def delete_project(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002

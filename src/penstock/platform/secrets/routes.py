@@ -8,7 +8,7 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import read_json
-from penstock.http.openapi import answer, json_body, problems, query
+from penstock.http.openapi import PAGING, answer, json_body, listed, problems, query
 from penstock.platform.access import Access, access_of, guard
 from penstock.platform.paging import Page
 from penstock.platform.parts import parts_of
@@ -24,7 +24,6 @@ _EXAMPLE = {
     "updated_at": "2026-01-01T00:00:00.000000Z",
     "updated_by": "0192d3a4-0000-7d8e-9f00-aabbccddeeff",
 }
-_PAGE = {"items": [_EXAMPLE], "total": 1, "page": 1, "page_size": 50}
 _REFUSED = problems((401, "Not signed in."), (403, "The role is too low."), (404, "No such project or secret."))
 
 
@@ -38,8 +37,8 @@ def _project(access: Access) -> str:
     guards=[guard],
     tags=_TAGS,
     summary="The names of a project's secrets",
-    operation_class=query({"page": ("1", "From 1."), "page_size": ("50", "1 to 100.")}),
-    responses={200: answer(dict[str, Any], "A page of names, newest first.", _PAGE)} | _REFUSED,
+    operation_class=query(PAGING),
+    responses=listed(Secret, "A page of names, newest first.", _EXAMPLE) | _REFUSED,
 )
 async def list_secrets(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page, database, project_id = Page(request), parts_of(request).database, _project(access_of(request))

@@ -7,7 +7,7 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import read_json
-from penstock.http.openapi import answer, json_body, problems, query
+from penstock.http.openapi import PAGING, answer, json_body, listed, problems, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.paging import Page
 from penstock.platform.parts import parts_of
@@ -27,14 +27,12 @@ _INVALID = problems((400, "The body is not valid."))
     guards=[guard],
     tags=["permissions"],
     summary="Who has a role of their own at this workflow",
-    operation_class=query(shown.PAGING),
-    responses={
-        200: answer(
-            dict[str, Any],
-            "A page of permissions, newest first, each with its user.",
-            shown.page_of(shown.PERMISSION | {"user": shown.PERSON}),
-        )
-    }
+    operation_class=query(PAGING),
+    responses=listed(
+        Permission,
+        "A page of permissions, newest first, each with its user.",
+        shown.PERMISSION | {"user": shown.PERSON},
+    )
     | shown.REFUSED,
 )
 async def list_permissions(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
@@ -86,9 +84,8 @@ async def remove_permission(request: Req, id: FromPath[str], uid: FromPath[str])
     guards=[guard],
     tags=["links"],
     summary="What this workflow starts when it ends",
-    operation_class=query(shown.PAGING),
-    responses={200: answer(dict[str, Any], "A page of links, newest first.", shown.page_of(shown.LINK))}
-    | shown.REFUSED,
+    operation_class=query(PAGING),
+    responses=listed(Link, "A page of links, newest first.", shown.LINK) | shown.REFUSED,
 )
 async def list_links(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page, database, id_ = Page(request), parts_of(request).database, id_of(access_of(request))

@@ -7,7 +7,7 @@ from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import parse_query, read_json
-from penstock.http.openapi import answer, json_body, problems, query
+from penstock.http.openapi import FORCE, PAGING, answer, json_body, listed, problems, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.paging import Page
 from penstock.platform.parts import parts_of
@@ -20,10 +20,9 @@ from penstock.platform.workflows.rules import NewWorkflow, WorkflowChange
 
 Req = Request[Any, Any, Any]
 _TAGS = ["workflows"]
-_STATUSES = ("draft", "active", "stopped", "error")
 _LONGEST_Q = 200
 _ONE = {200: answer(Workflow, "The workflow, with its ETag.", shown.WORKFLOW)}
-_LIST = {200: answer(dict[str, Any], "A page of workflows, newest first.", shown.page_of(shown.WORKFLOW))}
+_LIST = listed(Workflow, "A page of workflows, newest first.", shown.WORKFLOW)
 
 
 def _answer(record: Record, status: int = 200) -> Answer:
@@ -38,7 +37,7 @@ def _if_match(request: Req) -> str:
 
 async def _list(request: Req, made: lists.Lists, **params: Any) -> Answer:
     page, database = Page(request, "status", "q"), parts_of(request).database
-    if (status := page.choice("status", _STATUSES)) is not None:
+    if (status := page.choice("status", shown.STATUSES)) is not None:
         params["status"] = status
     if q := page.query.text("q"):
         # SQLite refuses patterns of 50,000 characters, and nobody types more than a few.
@@ -57,7 +56,7 @@ async def _list(request: Req, made: lists.Lists, **params: Any) -> Answer:
     guards=[guard],
     tags=_TAGS,
     summary="All workflows that I can access",
-    operation_class=query(shown.PAGING | shown.FILTERS),
+    operation_class=query(PAGING | shown.FILTERS, choices={"status": shown.STATUSES}),
     responses=_LIST | problems((400, "A filter is not valid."), (401, "Not signed in.")),
 )
 async def list_workflows(request: Req) -> Answer:
@@ -69,7 +68,7 @@ async def list_workflows(request: Req) -> Answer:
     guards=[guard],
     tags=_TAGS,
     summary="The workflows of a project",
-    operation_class=query(shown.PAGING | shown.FILTERS),
+    operation_class=query(PAGING | shown.FILTERS, choices={"status": shown.STATUSES}),
     responses=_LIST | shown.REFUSED,
 )
 async def list_project_workflows(request: Req, pid: FromPath[str]) -> Answer:
@@ -111,7 +110,7 @@ async def read_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A00
     tags=_TAGS,
     summary="Change a workflow; a different definition makes a new version",
     description="With If-Match, only if nobody changed it since that ETag was read.",
-    operation_class=json_body(WorkflowChange, {"config_yaml": shown.DEFINITION}),
+    operation_class=json_body(WorkflowChange, {"config_yaml": shown.DEFINITION}, heeds=shown.IF_MATCH),
     responses=_ONE
     | shown.REFUSED
     | shown.STALE
@@ -129,7 +128,7 @@ async def update_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
     tags=_TAGS,
     summary="Delete a workflow with all its executions",
     description="409 while it is active or an execution runs, unless ?force=true, which cancels them first.",
-    operation_class=query({"force": ("true", "Cancel what runs, and delete.")}),
+    operation_class=query(FORCE, heeds=shown.IF_MATCH),
     responses=shown.GONE | shown.REFUSED | shown.STALE | problems((409, "It is active, or an execution runs.")),
     status_code=200,
 )
@@ -144,6 +143,7 @@ async def delete_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
     guards=[guard],
     tags=_TAGS,
     summary="Deploy the newest version",
+    operation_class=query({}, heeds=shown.IF_MATCH),
     responses=_ONE
     | shown.REFUSED
     | shown.STALE
@@ -160,7 +160,7 @@ async def deploy_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
     guards=[guard],
     tags=_TAGS,
     summary="Stop a workflow; what runs goes on, unless cancelled",
-    operation_class=json_body(StopRequest, {"cancel_running": True}, required=False),
+    operation_class=json_body(StopRequest, {"cancel_running": True}, required=False, heeds=shown.IF_MATCH),
     responses=_ONE
     | shown.REFUSED
     | shown.STALE
@@ -190,8 +190,8 @@ async def workflow_status(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
     guards=[guard],
     tags=_TAGS,
     summary="The versions of a workflow, newest first",
-    operation_class=query(shown.PAGING),
-    responses={200: answer(dict[str, Any], "A page of versions.", shown.page_of(shown.VERSION))} | shown.REFUSED,
+    operation_class=query(PAGING),
+    responses=listed(Version, "A page of versions.", shown.VERSION) | shown.REFUSED,
 )
 async def list_versions(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page, database, id_ = Page(request), parts_of(request).database, rules.id_of(access_of(request))

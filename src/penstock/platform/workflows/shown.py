@@ -62,15 +62,12 @@ LINK = {
 }
 
 
-def page_of(item: object) -> dict[str, object]:
-    return {"items": [item], "total": 1, "page": 1, "page_size": 50}
-
-
 REFUSED = problems((401, "Not signed in."), (403, "The role is too low."), (404, "There is no such workflow."))
 GONE = {204: ResponseSpec(None, description="Deleted; no body.")}
-PAGING: Fields = {"page": ("1", "From 1."), "page_size": ("50", "1 to 100.")}
+STATUSES = ("draft", "active", "stopped", "error")
 FILTERS: Fields = {
     "status": ("active", "draft, active, stopped or error."),
     "q": ("greet", "A part of name, slug or description, whatever its case; 200 characters at most."),
 }
+IF_MATCH: Fields = {"If-Match": ('"17"', "The ETag that was read: 412 if somebody changed it since.")}
 STALE = problems((412, "If-Match: somebody changed it meanwhile."))

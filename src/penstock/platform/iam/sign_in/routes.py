@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from limits import RateLimitItemPerMinute
 from litestar import Request, get, post
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath
 from msgspec import Struct
 
@@ -14,7 +15,7 @@ from penstock.accounts.oauth import safe_next
 from penstock.accounts.routes import base_url, saml_url, visitor_of
 from penstock.http.answers import Answer, call_of, json, redirect
 from penstock.http.bodies import parse_query, read_json
-from penstock.http.openapi import json_body, problems, query
+from penstock.http.openapi import Fields, answer, json_body, problems, query
 from penstock.ids import is_uuid
 from penstock.platform.access import guard
 from penstock.platform.auth import flows
@@ -24,11 +25,19 @@ from penstock.platform.iam.queries import Stored, stored_from
 from penstock.platform.iam.sign_in import accounts, oidc, passwords, saml, underway
 from penstock.platform.iam.sign_in.underway import Underway
 from penstock.platform.parts import parts_of
+from penstock.platform.tokens import TokenPair
 from penstock.problems import Denied, Invalid, NotFound
 
 Req = Request[Any, Any, Any]
 _TAGS = ["sign-in"]
 _EACH_MINUTE = RateLimitItemPerMinute(60, namespace="iam-begin")
+_ARRIVES: Fields = {
+    "code": ("4/0AX4XfWh…", "The provider's code."),
+    "state": ("pCwTlZ…", "What we sent along."),
+    "iss": ("https://idp.example", "The provider's name for itself (RFC 9207), when it says it."),
+    "error": ("access_denied", "Why the provider did not let you in."),
+    "arrival": ("pCwTlZ…", "What a SAML response arrived as."),
+}
 _ENDS = (
     (400, "Not begun in this browser, refused by the provider, or a type that signs nobody in this way."),
     (403, "The provider is switched off, or may not speak for that email."),
@@ -48,6 +57,15 @@ class Linked(Struct):
     provider_id: str
 
 
+class Location(Struct):
+    location: str
+
+
+_GOES = ResponseSpec(None, description="On to the provider, or to where one was going.")
+_DONE = {200: answer(TokenPair | Linked, "Tokens; or that it is linked.", flows.EXAMPLE)}
+_SIGNED_OUT = (401, "The access token is not valid.")
+
+
 @get(
     "/auth/iam/{provider_id:str}",
     guards=[guard],
@@ -56,7 +74,8 @@ class Linked(Struct):
     description="302 to the provider. With an access token, the identity is linked to one's account instead; asked "
     "for JSON, the address is then answered as `location` (200), as a page cannot read a redirect.",
     operation_class=query({"next": ("/", "A path on this site to go to afterwards; without it, tokens are answered.")}),
-    responses=problems(*_ENDS),
+    responses={302: _GOES, 200: answer(Location, "Where to send the browser.", {"location": "https://idp.example/…"})}
+    | problems(*_ENDS, _SIGNED_OUT, (429, "Too many from this address.")),
 )
 async def begin(request: Req, provider_id: FromPath[str]) -> Answer:
     parts, call = parts_of(request), call_of(request)
@@ -87,7 +106,7 @@ async def begin(request: Req, provider_id: FromPath[str]) -> Answer:
     value = underway.sealed(parts.iam.sign_in_key, flight)
     cookies = [underway.set_cookie(value, underway.LIFETIME, secure=call.secure)]
     if by_token and "application/json" in call.header(b"accept"):
-        return json({"location": url}, cookies=cookies)
+        return json(Location(url), cookies=cookies)
     return redirect(url, cookies=cookies)
 
 
@@ -96,7 +115,8 @@ async def begin(request: Req, provider_id: FromPath[str]) -> Answer:
     guards=[guard],
     tags=_TAGS,
     summary="Back from a company's identity provider: tokens, or on to where one was going",
-    responses=flows.TOKENS | problems(*_ENDS),
+    operation_class=query(_ARRIVES),
+    responses={302: _GOES} | _DONE | problems(*_ENDS, _SIGNED_OUT),
 )
 async def callback(request: Req, provider_id: FromPath[str]) -> Answer:
     parts, call = parts_of(request), call_of(request)
@@ -118,7 +138,7 @@ async def callback(request: Req, provider_id: FromPath[str]) -> Answer:
     summary="Sign in with a user name and a password of a company's directory",
     status_code=200,
     operation_class=json_body(UserPassword, {"username": "ann", "password": "…"}),
-    responses=flows.TOKENS | problems(*_ENDS, (401, "Wrong user name or password."), (429, "Too many attempts.")),
+    responses=_DONE | problems(*_ENDS, (401, "Wrong user name or password."), (429, "Too many attempts.")),
 )
 async def with_password(request: Req, provider_id: FromPath[str]) -> Answer:
     parts, call = parts_of(request), call_of(request)
