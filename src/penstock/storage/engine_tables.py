@@ -40,6 +40,7 @@ inbox = Table(
     Column("event", Text, nullable=False),
     Column("received_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
+    Column("emitted", Boolean, nullable=False),  # by a workflow here: it goes to the sinks, too
     Column("handled", Boolean, nullable=False),  # offered to everybody who listened when it came
     Column("consumed", Boolean, nullable=False),
     Index("ix_inbox_unhandled", "id", sqlite_where=text("handled = 0"), postgresql_where=text("handled = false")),

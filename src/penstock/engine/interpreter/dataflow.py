@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import jsonschema_rs
 import msgspec
@@ -12,24 +12,31 @@ from penstock.dsl.expressions import ExpressionFailed, NeedsJq, Program
 from penstock.dsl.model import Schema, Shape, Transform
 from penstock.dsl.values import Constant, Expression, Items, Joined, Loose, Members, Value, joined
 from penstock.engine.faults import Fault, configuration, expression, validation
-from penstock.engine.host import Host
 
 Load = Callable[[Any], Awaitable[Any]]
 """Fetches a document that a definition names."""
 _MOST_SHOWN = 5
 
 
+class Evaluates(Protocol):
+    """Whoever knows the value of an expression."""
+
+    def evaluate_now(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any: ...
+
+    async def evaluate(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any: ...
+
+
 class DataFlow:
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, evaluates: Evaluates) -> None:
+        self._evaluates = evaluates
 
     async def ask(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
         """The value of an expression."""
         try:
             try:
-                return self._host.evaluate_now(program, dot, variables)
+                return self._evaluates.evaluate_now(program, dot, variables)
             except NeedsJq:
-                return await self._host.evaluate(program, dot, variables)
+                return await self._evaluates.evaluate(program, dot, variables)
         except ExpressionFailed as error:
             raise expression("Expression failed", f"{_shown(program.text)}: {error}") from None
 

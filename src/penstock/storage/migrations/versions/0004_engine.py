@@ -40,6 +40,7 @@ def upgrade() -> None:
         sa.Column("event", sa.Text(), nullable=False),
         sa.Column("received_at", sa.BigInteger(), nullable=False),
         sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("emitted", sa.Boolean(), nullable=False),
         sa.Column("handled", sa.Boolean(), nullable=False),
         sa.Column("consumed", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name=op.f("fk_inbox_project_id"), ondelete="CASCADE"),

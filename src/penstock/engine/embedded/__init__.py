@@ -1,0 +1,1 @@
+"""The default host: in this process, durable in this database."""

@@ -1,0 +1,89 @@
+"""Definitions, made ready once: a version never changes."""
+
+import asyncio
+from collections import OrderedDict
+from typing import TypeVar
+
+import msgspec
+from sqlalchemy import bindparam, select
+
+from penstock.dsl.build import NotValid, workflow_of
+from penstock.dsl.model import Document, Workflow
+from penstock.dsl.parse import NotReadable
+from penstock.engine.embedded import statements
+from penstock.engine.faults import configuration
+from penstock.storage import Database, Statement
+from penstock.storage.platform_tables import workflow_versions, workflows
+
+K = TypeVar("K")
+V = TypeVar("V")
+_MOST = 1_000
+_MOST_DOCUMENTS = 20_000
+
+_OF_PROJECT = Statement(
+    select(workflow_versions.c.workflow_id, workflow_versions.c.version, workflows.c.status)
+    .join(workflows, workflows.c.id == workflow_versions.c.workflow_id)
+    .where(workflows.c.project_id == bindparam("project_id"))
+    .order_by(workflow_versions.c.created_at.desc(), workflow_versions.c.version.desc())
+)
+
+
+class Found(msgspec.Struct, frozen=True):
+    workflow_id: str
+    version: int
+    status: str
+
+
+class Definitions:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._ready: OrderedDict[tuple[str, int], Workflow] = OrderedDict()
+        self._documents: OrderedDict[tuple[str, int], Document | None] = OrderedDict()
+
+    async def get(self, workflow_id: str, version: int) -> Workflow:
+        """Raises `Fault` when it is none that could run."""
+        name = (workflow_id, version)
+        if (known := self._ready.get(name)) is not None:
+            self._ready.move_to_end(name)
+            return known
+        row = await self._database.one(statements.DEFINITION, workflow_id=workflow_id, version=version)
+        if row is None:
+            raise configuration("No such version", f"version {version} of the workflow is gone")
+        try:
+            # Many expressions take a while to be made ready.
+            workflow = await asyncio.to_thread(workflow_of, row[0])
+        except (NotReadable, NotValid) as error:
+            raise configuration("Not a valid definition", str(error)) from None
+        _keep(self._ready, name, workflow, _MOST)
+        return workflow
+
+    async def find(self, project_id: str, namespace: str, name: str, version: str) -> Found | None:
+        """The newest in the project whose document says so; `latest` is any version."""
+        for workflow_id, number, status in await self._database.all(_OF_PROJECT, project_id=project_id):
+            document = await self._document(str(workflow_id), int(number))
+            if (
+                document is not None
+                and (document.namespace, document.name) == (namespace, name)
+                and version in {"latest", document.version}
+            ):
+                return Found(str(workflow_id), int(number), str(status))
+        return None
+
+    async def _document(self, workflow_id: str, version: int) -> Document | None:
+        key = (workflow_id, version)
+        if key not in self._documents:
+            _keep(self._documents, key, await self._read_document(*key), _MOST_DOCUMENTS)
+        return self._documents[key]
+
+    async def _read_document(self, workflow_id: str, version: int) -> Document | None:
+        row = await self._database.one(statements.DEFINITION, workflow_id=workflow_id, version=version)
+        try:
+            return (await asyncio.to_thread(workflow_of, row[0])).document if row is not None else None
+        except (NotReadable, NotValid):
+            return None
+
+
+def _keep(kept: OrderedDict[K, V], name: K, value: V, most: int) -> None:
+    kept[name] = value
+    if len(kept) > most:
+        kept.popitem(last=False)

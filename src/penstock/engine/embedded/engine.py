@@ -1,0 +1,191 @@
+"""The engine of this process: it waits for the lease, takes up what is unended, and runs executions as they come.
+
+On a database with several servers only one of them runs executions; the others write what is asked into the database,
+and the one that runs sees to it.
+"""
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import Any
+
+import structlog
+
+from penstock.engine.asked import EngineRefused, Pending
+from penstock.engine.embedded import inbox, schedules, statements
+from penstock.engine.embedded.definitions import Definitions
+from penstock.engine.embedded.execution import Execution
+from penstock.engine.embedded.lease import Lease, LeaseLost
+from penstock.engine.embedded.parts import EngineLimits, EngineParts, MayStart, Vault
+from penstock.engine.embedded.signals import Signals
+from penstock.engine.embedded.tenure import Tenure
+from penstock.engine.faults import Fault
+from penstock.engine.performing import Performer
+from penstock.storage import Database, Row
+
+log = structlog.get_logger()
+
+_PATIENCE = 5.0
+_LOOK_EVERY = 0.05
+_EVENTS_LOCK = 0x7065_6E74
+
+
+class EmbeddedEngine:
+    def __init__(
+        self, database: Database, performer: Performer, limits: EngineLimits, vault: Vault, may_start: MayStart
+    ) -> None:
+        self._database = database
+        self._performer = performer
+        self._limits = limits
+        self._vault = vault
+        self._may_start = may_start
+        self._definitions = Definitions(database)
+        self._lease = Lease(database)
+        self._tenure: Tenure | None = None
+        self._signals = Signals(database, self._heard)
+        self._main: asyncio.Task[None] | None = None
+
+    # Its own life
+
+    def start(self) -> None:
+        self._signals.start()
+        self._main = asyncio.create_task(self._live())
+
+    async def close(self) -> None:
+        if self._main is not None:
+            self._main.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._main
+        await self._signals.close()
+
+    @property
+    def trouble(self) -> str | None:
+        """Why executions do not go on at present; None when they do."""
+        if self._main is not None and self._main.done():
+            return "the engine has ended; the server's log says why"
+        return self._tenure.trouble if self._tenure is not None else None
+
+    @property
+    def runs(self) -> bool:
+        """Whether this one is the engine that runs, or one that waits to."""
+        return self._tenure is not None
+
+    async def _live(self) -> None:
+        while True:
+            await self._lease.acquire()
+            log.info("the engine runs", fence=self._lease.fence)
+            self._tenure = Tenure(self._parts(), self._lease)
+            try:
+                await self._tenure.run()
+            except LeaseLost:
+                log.warning("another engine has taken over; this one waits")
+            except asyncio.CancelledError:
+                await self._lease.let_go()
+                raise
+            except Exception as error:
+                log.error("the engine failed and starts anew", exc_info=error)
+                await asyncio.sleep(1.0)
+            finally:
+                self._tenure = None
+
+    def _parts(self) -> EngineParts:
+        parts = EngineParts()
+        parts.database, parts.performer, parts.limits = self._database, self._performer, self._limits
+        parts.vault, parts.may_start, parts.definitions = self._vault, self._may_start, self._definitions
+        return parts
+
+    def _heard(self) -> None:
+        if self._tenure is not None:
+            self._tenure.look()
+
+    # What is asked of it
+
+    async def deploy(self, workflow_id: str, version: int) -> None:
+        try:
+            workflow = await self._definitions.get(workflow_id, version)
+            async with self._database.transaction() as tx:
+                await schedules.put(tx, workflow_id, version, workflow)
+        except Fault as fault:
+            raise EngineRefused(fault.error.message) from None
+        await self._wake()
+
+    async def stop(self, workflow_id: str, cancel_running: bool) -> None:
+        async with self._database.transaction() as tx:
+            await schedules.drop(tx, workflow_id)
+        if cancel_running:
+            for row in await self._database.all(statements.UNENDED_OF, workflow_id=workflow_id):
+                await self.cancel(str(row[0]))
+        await self._wake()
+
+    async def trigger(self, pending: Pending) -> None:
+        if self._tenure is None:
+            await self._ask(pending.id, "start")
+            return
+        self._tenure.put(
+            Execution(
+                pending.id,
+                pending.workflow_id,
+                pending.project_id,
+                pending.version,
+                pending.trigger_type,
+                pending.trigger_data,
+                "pending",
+                pending.created_at,
+            )
+        )
+
+    async def cancel(self, execution_id: str) -> None:
+        if self._tenure is not None:
+            await self._tenure.cancel(execution_id)
+        else:
+            await self._ask(execution_id, "cancel")
+            await self._until(execution_id, lambda row: row["completed_at"] is not None)
+
+    async def pause(self, execution_id: str) -> None:
+        if self._tenure is not None:
+            await self._tenure.pause(execution_id)
+        else:
+            await self._ask(execution_id, "pause")
+            await self._until(execution_id, lambda row: row["asked"] is None)
+
+    async def resume(self, execution_id: str) -> None:
+        if self._tenure is not None:
+            await self._tenure.resume(execution_id)
+        else:
+            await self._ask(execution_id, "resume")
+            await self._until(execution_id, lambda row: row["asked"] is None)
+
+    async def receive(self, project_id: str, events: list[dict[str, Any]]) -> None:
+        lives = self._limits.event_lives
+        rows = [inbox.row_of(project_id, event, lives, emitted=False) for event in events]
+        async with self._database.transaction() as tx:
+            if tx.dialect == "postgresql":
+                # Ids in the order of commits: who has seen one has seen all before it.
+                await tx.run_text("SELECT pg_advisory_xact_lock($1)", _EVENTS_LOCK)
+            await tx.run_many(inbox.ADD, rows)
+        await self._wake()
+
+    async def next_run_at(self, workflow_id: str) -> int | None:
+        row = await self._database.one(schedules.NEXT_RUN, workflow_id=workflow_id)
+        return None if row is None or row[0] is None else int(row[0])
+
+    async def _ask(self, execution_id: str, what: str) -> None:
+        """Written down for the engine that runs, elsewhere or soon."""
+        async with self._database.transaction() as tx:
+            await tx.run(statements.ASK, id_=execution_id, what=what)
+        await self._signals.send()
+
+    async def _wake(self) -> None:
+        if self._tenure is not None:
+            self._tenure.look()
+        else:
+            await self._signals.send()
+
+    async def _until(self, execution_id: str, done: Any) -> None:
+        """Until the engine elsewhere has seen to it, or for as long as anybody would wait."""
+        patience = time.monotonic() + _PATIENCE
+        while time.monotonic() < patience:
+            row: Row | None = await self._database.one(statements.ENDED, id=execution_id)
+            if row is None or done(row):
+                return
+            await asyncio.sleep(_LOOK_EVERY)

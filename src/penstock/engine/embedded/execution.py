@@ -1,0 +1,46 @@
+"""An execution as it is stored, and the words in which its life is told."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from penstock.dsl.model import Workflow
+from penstock.storage import Row
+
+
+class Execution(msgspec.Struct, eq=False):
+    id: str
+    workflow_id: str
+    project_id: str
+    version: int
+    trigger_type: str
+    trigger_data: str
+    status: str
+    created_at: int
+    started_at: int | None = None
+    paused_at: int | None = None
+    parent_id: str | None = None
+    metadata: str = "{}"
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Execution":
+        return cls(*row)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        details: dict[str, Any] = msgspec.json.decode(self.metadata)
+        return details
+
+
+def qualified_name(workflow: Workflow, execution_id: str) -> str:
+    """The name of an execution in lifecycle events, as the specification shows it."""
+    return f"{workflow.document.name}-{execution_id}.{workflow.document.namespace}"
+
+
+def rfc3339(at: int) -> str:
+    return datetime.fromtimestamp(at / 1_000_000, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def encoded(data: Any) -> str:
+    return msgspec.json.encode(data).decode()

@@ -1,0 +1,259 @@
+"""The host of one execution: every change of a step goes to the writer, as a row, events and log lines."""
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import msgspec
+
+from penstock.dsl.model import Task, Workflow
+from penstock.engine.embedded import statements
+from penstock.engine.embedded.execution import Execution, encoded, qualified_name, rfc3339
+from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.embedded.sealing import Sealed
+from penstock.engine.embedded.writer import Portion, StepRow
+from penstock.engine.faults import Error, runtime
+from penstock.engine.host import ChildOf, Json, Listening, Step
+from penstock.engine.hosting import Hosting
+from penstock.engine.tasks.secrets import Secrets
+from penstock.engine.tasks.work import LogLevel
+from penstock.ids import uuid7
+from penstock.storage import Row
+from penstock.streams import Level, NewEvent, NewLog
+
+_LEVELS = {"debug": Level.DEBUG, "info": Level.INFO, "warn": Level.WARN, "error": Level.ERROR}
+_LONGEST_NAP = 300.0  # seconds; a clock that was set is noticed after that long
+# In the words of the specification: what happened, and the member that says when.
+_HAPPENED = {
+    "created": ("task.created", "createdAt"),
+    "started": ("task.started", "startedAt"),
+    "completed": ("task.completed", "completedAt"),
+    "faulted": ("task.faulted", "faultedAt"),
+    "cancelled": ("task.cancelled", "cancelledAt"),
+    "retried": ("task.retried", "retriedAt"),
+}
+
+
+class EmbeddedHost(Hosting):
+    def __init__(self, execution: Execution, workflow: Workflow, secrets: Secrets, parts: EngineParts) -> None:
+        super().__init__(workflow, execution.id, execution.created_at, secrets, parts.performer)
+        self.execution = execution
+        self.abandoned = False
+        self._parts = parts
+        self._name = qualified_name(workflow, execution.id)
+        self._sealed = Sealed(parts.seal, execution.project_id, execution.id, secrets)
+        self._open: dict[str, StepRow] = {}
+        self._steps: dict[str, Step] = {}
+        self._going_on = asyncio.Event()
+        self._going_on.set()
+        # What one task gives out, the next one takes in: mostly the same object, and encoded once.
+        self._encoded: tuple[Any, str] = (None, "null")
+
+    # What is remembered
+
+    def restore(self, rows: list[Row]) -> None:
+        """The steps of an earlier life."""
+        for row in rows:
+            step = self._step_of(row)
+            self._earlier[step.position] = step
+            self._sequence = max(self._sequence, step.sequence)
+            if not step.finished:
+                self._open[step.id] = StepRow({name: row[name] for name in statements.STEP_MEMBERS}, stored=True)
+
+    def _step_of(self, row: Row) -> Step:
+        state: Json = msgspec.json.decode(row["state"]) if row["state"] else {}
+        output = msgspec.json.decode(row["output_data"]) if row["output_data"] else None
+        error = state.pop("error", None)
+        if (sealed := state.pop("sealed", None)) is not None:
+            opened = self._sealed.opened(sealed)
+            output, state = opened.get("output", output), state | opened.get("state", {})
+        return Step(
+            row["position"],
+            _NO_TASK,
+            row["attempt"],
+            row["sequence_num"],
+            row["id"],
+            row["status"],
+            row["started_at"],
+            row["completed_at"],
+            None,
+            output,
+            msgspec.convert(error, Error) if error is not None else None,
+            state,
+        )
+
+    def _taken_up(self, step: Step) -> None:
+        if not step.finished:
+            self._steps[step.id] = step
+
+    # What is written
+
+    @property
+    def _portion(self) -> Portion:
+        return self._parts.writer.of(self.execution_id)
+
+    def _new_step(self, position: str, task: Task, attempt: int) -> Step:
+        step = Step(position, task, attempt, self._sequence, uuid7())
+        self._steps[step.id] = step
+        self._open[step.id] = StepRow(
+            {
+                "id": step.id,
+                "execution_id": self.execution_id,
+                "step_name": task.name,
+                "step_type": task.kind,
+                "reference": task.reference,
+                "sequence_num": step.sequence,
+                "attempt": attempt,
+                "status": "pending",
+                "input_data": None,
+                "output_data": None,
+                "error_message": None,
+                "started_at": None,
+                "completed_at": None,
+                "metadata": "{}",
+                "position": position,
+                "state": None,
+            }
+        )
+        return step
+
+    def completed(self, step: Step, output: Any) -> None:
+        if len(self._encode(output)) > self._parts.limits.step_bytes:
+            most = self._parts.limits.step_bytes // 1024
+            raise runtime(
+                "Too much data", f"the output of a step may have {most} KiB at most; keep less with output.as"
+            )
+        super().completed(step, output)
+
+    def _changed(self, step: Step, what: str) -> None:
+        portion, stored = self._portion, self._open[step.id]
+        row = stored.row
+        portion.steps[step.id] = stored
+        row["status"], row["started_at"], row["completed_at"] = step.status, step.started_at, step.completed_at
+        if what in {"started", "skipped"}:
+            row["input_data"] = self._encode(self.secrets.mask(step.input))
+        if what in {"completed", "skipped"}:
+            row["output_data"] = self._encode(self.secrets.mask(step.output))
+        if step.error is not None:
+            row["error_message"] = self.secrets.mask_text(step.error.message)
+        if step.state or step.error is not None or what == "completed":
+            row["state"] = self._state(step)
+        if what in _HAPPENED:
+            self._tell(portion, step, *_HAPPENED[what])
+        self._log(portion, step, what)
+        if step.completed_at is not None:
+            del self._open[step.id]
+            self._steps.pop(step.id, None)
+
+    def _state(self, step: Step) -> str | None:
+        """What a later walk needs. People see data with its secrets masked; the walk must not."""
+        state = dict(step.state)
+        if step.error is not None:
+            state["error"] = self.secrets.mask(step.error.as_data())
+        sealed = self._sealed.sealed(step.output, step.state)
+        if sealed is not None:
+            state = {"error": state["error"]} if step.error is not None else {}
+            state["sealed"] = sealed
+        return encoded(state) if state else None
+
+    def _tell(self, portion: Portion, step: Step, type_: str, when: str) -> None:
+        at = self.now()
+        data: Json = {"workflow": self._name, "task": step.task.reference, when: rfc3339(at)}
+        if step.error is not None and type_ == "task.faulted":
+            data["error"] = self.secrets.mask(step.error.as_data())
+        portion.events.append(NewEvent(self.execution.workflow_id, type_, self.execution_id, step.task.name, data, at))
+
+    def _log(self, portion: Portion, step: Step, what: str) -> None:
+        if what == "faulted":
+            assert step.error is not None  # noqa: S101
+            message = f"{step.task.name} failed: {step.error.message}"
+            self._put_log(portion, Level.ERROR, message, "engine", {"task": step.task.reference})
+        elif what in {"completed", "skipped", "cancelled"}:
+            took = ((step.completed_at or 0) - (step.started_at or 0)) // 1000
+            self._put_log(
+                portion, Level.DEBUG, f"{step.task.name} {what}", "engine", {"task": step.task.reference, "ms": took}
+            )
+
+    def _says(self, step: Step | None, level: LogLevel, message: str, **fields: Any) -> None:
+        module = step.task.name if step is not None else "engine"
+        self._put_log(self._portion, _LEVELS[level], message, module, fields)
+
+    def _put_log(self, portion: Portion, level: Level, message: str, module: str, fields: Json) -> None:
+        if level >= self._parts.limits.log_level:
+            portion.logs.append(
+                NewLog(
+                    self.execution.workflow_id,
+                    level,
+                    self.secrets.mask_text(message),
+                    module,
+                    self.execution_id,
+                    self.secrets.mask(fields),
+                    self.now(),
+                )
+            )
+
+    def _encode(self, data: Any) -> str:
+        known, text = self._encoded
+        if data is not known or data is None:
+            try:
+                text = encoded(data)
+            except (TypeError, ValueError, RecursionError):
+                raise runtime("Not JSON", "the data of a step cannot be stored: it is not JSON") from None
+            self._encoded = (data, text)
+        return text
+
+    @property
+    def _abandoned(self) -> bool:
+        return self.abandoned
+
+    def cancel_open_steps(self) -> None:
+        """Of an execution that ends: nothing of it stays `running`."""
+        for step in list(self._steps.values()):
+            self.cancelled(step)
+
+    # What is waited for
+
+    async def _settled(self) -> None:
+        await self._parts.writer.flush()
+
+    async def _gate(self) -> None:
+        if not self._going_on.is_set():
+            with self._parts.slots.lent():
+                await self._going_on.wait()
+
+    def pause(self) -> None:
+        self._going_on.clear()
+
+    def resume(self) -> None:
+        self._going_on.set()
+
+    async def sleep(self, step: Step, until: int) -> None:
+        with self._parts.slots.lent():
+            while (left := (until - self.now()) / 1_000_000) > 0:  # noqa: ASYNC110 - time is what it waits for
+                await asyncio.sleep(min(left, _LONGEST_NAP))
+
+    async def emit(self, step: Step, event: Json) -> None:
+        self._parts.inbox.emit(self._portion, self.execution.project_id, event)
+
+    def listen(self, step: Step) -> AbstractAsyncContextManager[Listening]:
+        return self._parts.inbox.listen(self.execution, step)
+
+    def correlated(self, step: Step, keys: Json) -> None:
+        at = self.now()
+        data = {"name": self._name, "completedAt": rfc3339(at), "correlationKeys": self.secrets.mask(keys)}
+        self._portion.events.append(
+            NewEvent(
+                self.execution.workflow_id,
+                "workflow.correlation-completed",
+                self.execution_id,
+                step.task.name,
+                data,
+                at,
+            )
+        )
+
+    async def run_workflow(self, step: Step, child: ChildOf, data: Any, *, awaited: bool) -> Any:
+        return await self._parts.subflows.run(self.execution, self.id_for(step.position), child, data, awaited=awaited)
+
+
+_NO_TASK = Task(name="", reference="", kind="set", definition={})

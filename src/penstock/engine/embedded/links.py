@@ -1,0 +1,115 @@
+"""Links between workflows: what starts when an execution ends."""
+
+from typing import Any
+
+import msgspec
+import structlog
+from sqlalchemy import bindparam, select
+
+from penstock.dsl.expressions import ExpressionFailed
+from penstock.dsl.values import expression_of
+from penstock.engine.embedded import statements
+from penstock.engine.embedded.execution import Execution, encoded
+from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.embedded.subflows import row_of
+from penstock.engine.embedded.writer import Portion
+from penstock.engine.faults import Error
+from penstock.ids import uuid7
+from penstock.storage import Statement, now
+from penstock.storage.platform_tables import workflow_links, workflows
+from penstock.streams import ExecutionChange, Level, NewLog
+
+log = structlog.get_logger()
+
+_LONGEST_CHAIN = 32
+_FROM = Statement(
+    select(
+        workflow_links.c.id,
+        workflow_links.c.target_workflow_id,
+        workflow_links.c.link_type,
+        workflow_links.c.config,
+        workflow_links.c.created_by,
+        workflows.c.status,
+        workflows.c.version,
+        workflows.c.deployed_version,
+        workflows.c.project_id,
+    )
+    .join(workflows, workflows.c.id == workflow_links.c.target_workflow_id)
+    .where(workflow_links.c.source_workflow_id == bindparam("id"))
+    .order_by(workflow_links.c.created_at, workflow_links.c.id)
+)
+_FOLLOWED = {"completed": {"completed", "finished"}, "failed": {"failed", "finished"}, "cancelled": {"finished"}}
+
+
+class Followers(msgspec.Struct):
+    executions: list[Execution] = []
+    logs: list[NewLog] = []
+
+
+class Links:
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+
+    async def followers(self, source: Execution, status: str, output: Any, error: Error | None) -> Followers:
+        """What an execution that ends so starts. Decided before it is written, so that one batch holds it all."""
+        followers = Followers()
+        for row in await self._parts.database.all(_FROM, id=source.workflow_id):
+            if row["link_type"] in _FOLLOWED[status]:
+                await self._follow(followers, source, row, output, error)
+        return followers
+
+    async def _follow(
+        self, followers: Followers, source: Execution, row: Any, output: Any, error: Error | None
+    ) -> None:
+        target = str(row["target_workflow_id"])
+
+        def skip(reason: str) -> None:
+            fields = {"link_id": str(row["id"]), "target_workflow_id": target}
+            followers.logs.append(
+                NewLog(source.workflow_id, Level.WARN, f"link skipped: {reason}", "engine", source.id, fields)
+            )
+
+        chain = int(source.details.get("chain", 0)) + 1
+        if row["status"] in {"stopped", "error"}:
+            return skip(f"the target is in status {row['status']}")
+        if chain > _LONGEST_CHAIN:
+            return skip(f"a chain ends {_LONGEST_CHAIN} links after its first execution")
+        if not await self._parts.may_start(str(row["created_by"]), target):
+            return skip("who made the link may no longer start the target")
+        try:
+            data = await self._input(row["config"], output if error is None else error.as_data())
+        except ExpressionFailed as failure:
+            return skip(f"config.input failed: {failure}")
+        version = int(row["deployed_version"] if row["status"] == "active" else row["version"])
+        metadata = {
+            "link": {"id": str(row["id"]), "execution_id": source.id, "workflow_id": source.workflow_id},
+            "chain": chain,
+        }
+        followers.executions.append(
+            Execution(
+                uuid7(),
+                target,
+                str(row["project_id"]),
+                version,
+                "link",
+                encoded(data),
+                "pending",
+                now(),
+                metadata=encoded(metadata),
+            )
+        )
+        return None
+
+    async def _input(self, config: str, output: Any) -> Any:
+        expression = msgspec.json.decode(config).get("input") if config else None
+        if not expression:
+            return output
+        return await self._parts.performer.jq.evaluate(expression_of(expression), output, {})
+
+    def start(self, portion: Portion, followers: Followers) -> None:
+        """With the source's own end, or not at all."""
+        portion.logs.extend(followers.logs)
+        for execution in followers.executions:
+            portion.writes.append((statements.ADD_EXECUTION, row_of(execution)))
+            portion.changes.append(ExecutionChange(execution.workflow_id, execution.created_at, None, "pending"))
+            self._parts.start(execution)

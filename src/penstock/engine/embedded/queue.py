@@ -1,0 +1,70 @@
+"""Who is next: one execution of each workflow in turn, so that none waits behind another's thousands."""
+
+from collections import deque
+
+from penstock.engine.embedded.execution import Execution
+
+
+class FairQueue:
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[Execution]] = {}
+        self._turns: deque[str] = deque()
+        self._held: set[str] = set()
+        self._ids: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __contains__(self, execution_id: str) -> bool:
+        return execution_id in self._ids
+
+    def put(self, execution: Execution) -> None:
+        if execution.id in self._ids:
+            return
+        self._ids.add(execution.id)
+        queue = self._waiting.get(execution.workflow_id)
+        if queue is None:
+            queue = self._waiting[execution.workflow_id] = deque()
+            if execution.workflow_id not in self._held:
+                self._turns.append(execution.workflow_id)
+        queue.append(execution)
+
+    def next(self) -> Execution | None:
+        """The next one of a workflow whose turn it is."""
+        while self._turns:
+            workflow_id = self._turns.popleft()
+            queue = self._waiting[workflow_id]
+            while queue and queue[0].id not in self._ids:
+                queue.popleft()  # taken out while it waited
+            if not queue:
+                del self._waiting[workflow_id]
+                continue
+            execution = queue.popleft()
+            self._ids.discard(execution.id)
+            if queue:
+                self._turns.append(workflow_id)
+            else:
+                del self._waiting[workflow_id]
+            return execution
+        return None
+
+    def hold(self, execution: Execution) -> None:
+        """Its workflow has as many executions at work as it may: back to the front, until one of them ends."""
+        self._ids.add(execution.id)
+        self._held.add(execution.workflow_id)
+        self._waiting.setdefault(execution.workflow_id, deque()).appendleft(execution)
+        if execution.workflow_id in self._turns:
+            self._turns.remove(execution.workflow_id)
+
+    def let_go(self, workflow_id: str) -> None:
+        if workflow_id in self._held:
+            self._held.discard(workflow_id)
+            if workflow_id in self._waiting:
+                self._turns.append(workflow_id)
+
+    def take_out(self, execution_id: str) -> bool:
+        """It is not started any more."""
+        if execution_id not in self._ids:
+            return False
+        self._ids.discard(execution_id)
+        return True

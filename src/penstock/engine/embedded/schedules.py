@@ -1,0 +1,226 @@
+"""What starts by itself: every so often, by a calendar, after the last one ended, or when events come.
+
+Runs that were missed while no engine ran are made up for once, not one by one.
+"""
+
+import asyncio
+import uuid
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import structlog
+from sqlalchemy import bindparam, delete, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from penstock.dsl.model import Workflow
+from penstock.engine.embedded.calendar import next_time
+from penstock.engine.embedded.execution import Execution, encoded
+from penstock.engine.embedded.inbox import CONSUMED
+from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.embedded.subflows import born
+from penstock.engine.embedded.triggers import Trigger
+from penstock.engine.embedded.writer import Portion
+from penstock.engine.faults import Fault
+from penstock.engine.host import Received
+from penstock.storage import Row, Statement, StorageError, Transaction, now
+from penstock.storage.engine_tables import workflow_schedules
+from penstock.storage.platform_tables import workflows
+
+log = structlog.get_logger()
+
+_LOOK_EVERY = 1.0
+_put = insert(workflow_schedules).values(
+    workflow_id=bindparam("workflow_id"),
+    version=bindparam("version"),
+    next_run_at=bindparam("next_run_at"),
+    state="{}",
+    updated_at=bindparam("now"),
+)
+_PUT = Statement(
+    _put.on_conflict_do_update(
+        index_elements=["workflow_id"],
+        set_={name: _put.excluded[name] for name in ("version", "next_run_at", "state", "updated_at")},
+    )
+)
+_DROP = Statement(delete(workflow_schedules).where(workflow_schedules.c.workflow_id == bindparam("workflow_id")))
+_columns = (
+    workflow_schedules.c.workflow_id,
+    workflow_schedules.c.version,
+    workflow_schedules.c.next_run_at,
+    workflow_schedules.c.state,
+    workflows.c.project_id,
+)
+_with_project = select(*_columns).join(workflows, workflows.c.id == workflow_schedules.c.workflow_id)
+_DUE = Statement(
+    _with_project.where(workflow_schedules.c.next_run_at <= bindparam("now"))
+    .order_by(workflow_schedules.c.next_run_at)
+    .limit(100)
+)
+_SOONEST = Statement(select(func.min(workflow_schedules.c.next_run_at)))
+_ALL = Statement(_with_project.order_by(workflow_schedules.c.workflow_id))
+_CHANGED = Statement(select(func.max(workflow_schedules.c.updated_at), func.count()).select_from(workflow_schedules))
+_NEXT = Statement(
+    update(workflow_schedules)
+    .where(workflow_schedules.c.workflow_id == bindparam("id_"), workflow_schedules.c.version == bindparam("version_"))
+    .values(next_run_at=bindparam("next_run_at"))
+)
+_STATE = Statement(
+    update(workflow_schedules)
+    .where(workflow_schedules.c.workflow_id == bindparam("id_"))
+    .values(state=bindparam("state"))
+)
+NEXT_RUN = Statement(
+    select(workflow_schedules.c.next_run_at).where(workflow_schedules.c.workflow_id == bindparam("workflow_id"))
+)
+
+
+async def put(tx: Transaction, workflow_id: str, version: int, workflow: Workflow) -> None:
+    """A workflow that is deployed: its schedule in place of an earlier version's."""
+    schedule = workflow.schedule
+    if all(each is None for each in (schedule.every, schedule.cron, schedule.after, schedule.on)):
+        await tx.run(_DROP, workflow_id=workflow_id)
+        return
+    at = now()
+    first = at if schedule.after is not None else _next(workflow, at, at)
+    await tx.run(_PUT, workflow_id=workflow_id, version=version, next_run_at=first, now=at)
+
+
+async def drop(tx: Transaction, workflow_id: str) -> None:
+    await tx.run(_DROP, workflow_id=workflow_id)
+
+
+def _next(workflow: Workflow, planned: int, at: int) -> int | None:
+    """When it is next after the run that was planned for then. Whatever was missed meanwhile is not made up for."""
+    schedule = workflow.schedule
+    if schedule.every is not None:
+        late = max(0, at - planned) // schedule.every
+        return planned + (late + 1) * schedule.every
+    if schedule.cron is not None:
+        return next_time(schedule.cron, workflow.timezone, max(planned, at))
+    return None
+
+
+class Schedules:
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+        self._something = asyncio.Event()
+        self._seen: tuple[Any, ...] = ()
+        self._triggers: dict[str, Trigger] = {}
+        self._after: dict[tuple[str, int], int] = {}
+
+    def wake(self) -> None:
+        self._something.set()
+
+    async def run(self) -> None:
+        while True:
+            pause = _LOOK_EVERY
+            try:
+                await self._look_for_changes()
+                while rows := await self._parts.database.all(_DUE, now=now()):
+                    for row in rows:
+                        await self._start(row)
+                    await self._parts.writer.flush()
+                soonest = await self._parts.database.one(_SOONEST)
+                if soonest is not None and soonest[0] is not None:
+                    pause = min(pause, max(0.0, (int(soonest[0]) - now()) / 1_000_000))
+            except StorageError as error:
+                log.warning("schedules wait for the database", error=str(error))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._something.wait()
+            self._something.clear()
+
+    async def _look_for_changes(self) -> None:
+        row = await self._parts.database.one(_CHANGED)
+        seen = tuple(row) if row is not None else ()
+        if seen == self._seen:
+            return
+        rows = {str(row["workflow_id"]): row for row in await self._parts.database.all(_ALL)}
+        self._triggers = {id_: each for id_, each in self._triggers.items() if id_ in rows}
+        self._after = {}
+        for id_, row in rows.items():
+            await self._take_in(id_, row)
+        self._seen = seen
+
+    async def _take_in(self, workflow_id: str, row: Row) -> None:
+        version = int(row["version"])
+        known = self._triggers.get(workflow_id)
+        if known is not None and known.version == version:
+            return
+        try:
+            workflow = await self._parts.definitions.get(workflow_id, version)
+        except Fault as fault:
+            log.error("a schedule cannot be read", workflow_id=workflow_id, error=str(fault))
+            return
+        self._triggers.pop(workflow_id, None)
+        if workflow.schedule.after is not None:
+            self._after[workflow_id, version] = workflow.schedule.after
+        if workflow.schedule.on is not None:
+            trigger = Trigger(self._parts, workflow_id, str(row["project_id"]), version, workflow)
+            await trigger.restore(msgspec.json.decode(row["state"]))
+            self._triggers[workflow_id] = trigger
+
+    async def _start(self, row: Row) -> None:
+        workflow_id, version, planned = str(row["workflow_id"]), int(row["version"]), int(row["next_run_at"])
+        at = now()
+        try:
+            workflow = await self._parts.definitions.get(workflow_id, version)
+            following = _next(workflow, planned, at)
+        except Fault as fault:
+            log.error("a schedule cannot be kept", workflow_id=workflow_id, error=str(fault))
+            following = None
+        else:
+            # Named by what it is for, so that it is one execution however often it is started.
+            id_ = str(uuid.uuid5(uuid.UUID(workflow_id), f"schedule {version} {planned}"))
+            execution = Execution(
+                id_,
+                workflow_id,
+                str(row["project_id"]),
+                version,
+                "schedule",
+                "{}",
+                "pending",
+                at,
+                metadata=encoded({"planned_for": planned}),
+            )
+            born(self._parts, execution)
+        self._parts.writer.of(workflow_id).writes.append(
+            (_NEXT, {"id_": workflow_id, "version_": version, "next_run_at": following})
+        )
+
+    def ended(self, portion: Portion, execution: Execution) -> None:
+        """`after`: the next one is due so long after the end of this one."""
+        pause = self._after.get((execution.workflow_id, execution.version))
+        if pause is not None and execution.trigger_type == "schedule":
+            row = {"id_": execution.workflow_id, "version_": execution.version, "next_run_at": now() + pause}
+            portion.writes.append((_NEXT, row))
+            self._something.set()
+
+    async def offer(self, project_id: str, received: Received) -> None:
+        """An event came: which workflows does it start?"""
+        for trigger in list(self._triggers.values()):
+            if trigger.project_id == project_id and (events := await trigger.offer(received)) is not None:
+                await self._start_by(trigger, received, events)
+
+    async def _start_by(self, trigger: Trigger, received: Received, events: list[Received]) -> None:
+        portion = self._parts.writer.of(trigger.workflow_id)
+        portion.writes.append((CONSUMED, {"id_": received.number}))
+        portion.writes.append((_STATE, {"id_": trigger.workflow_id, "state": encoded(trigger.state)}))
+        if not events:
+            return
+        id_ = str(uuid.uuid5(uuid.UUID(trigger.workflow_id), f"event {received.number}"))
+        if await self._parts.exists(id_):
+            return
+        execution = Execution(
+            id_,
+            trigger.workflow_id,
+            trigger.project_id,
+            trigger.version,
+            "event",
+            encoded([each.event for each in events]),
+            "pending",
+            now(),
+            metadata=encoded({"events": [str(each.event.get("id")) for each in events]}),
+        )
+        born(self._parts, execution)

@@ -1,0 +1,113 @@
+"""run: workflow. The child is an execution of its own; its parent waits for its end, across restarts."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from penstock.engine.embedded import statements
+from penstock.engine.embedded.execution import Execution, encoded
+from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.faults import Error, Fault, configuration, runtime
+from penstock.engine.host import ChildOf
+from penstock.storage import now
+from penstock.streams import ExecutionChange
+
+_DEEPEST = 32
+
+
+class Subflows:
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+        self._waiting: dict[str, asyncio.Future[Any]] = {}
+
+    async def run(self, parent: Execution, id_: str, child: ChildOf, data: Any, *, awaited: bool) -> Any:
+        if not awaited:
+            if await self._parts.database.one(statements.ENDED, id=id_) is None:
+                self._start(parent, id_, await self._find(parent, child), data, awaited=False)
+                await self._parts.writer.flush()
+            return None
+        waiting = self._waiting.setdefault(id_, asyncio.get_running_loop().create_future())
+        try:
+            with self._parts.slots.lent():
+                stored = await self._parts.database.one(statements.ENDED, id=id_)
+                if stored is None:
+                    self._start(parent, id_, await self._find(parent, child), data, awaited=True)
+                elif stored["completed_at"] is not None:
+                    # It ended while nobody waited: in the moment of a crash, or before this engine took over.
+                    return _outcome(
+                        str(stored["status"]),
+                        msgspec.json.decode(stored["output_data"] or "null"),
+                        msgspec.json.decode(stored["error"], type=Error) if stored["error"] else None,
+                    )
+                return await waiting
+        finally:
+            self._waiting.pop(id_, None)
+
+    async def _find(self, parent: Execution, child: ChildOf) -> tuple[str, int]:
+        found = await self._parts.definitions.find(parent.project_id, child.namespace, child.name, child.version)
+        if found is None:
+            wanted = f"{child.namespace}/{child.name} in version {child.version}"
+            raise configuration("No such workflow", f"the project has no workflow {wanted}")
+        if found.status in {"stopped", "error"}:
+            raise configuration("The workflow does not run", f"{child.name} is in status {found.status}; deploy it")
+        return found.workflow_id, found.version
+
+    def _start(self, parent: Execution, id_: str, target: tuple[str, int], data: Any, *, awaited: bool) -> None:
+        depth = int(parent.details.get("depth", 0)) + 1
+        if depth > _DEEPEST:
+            raise runtime("Too deep", f"workflows may run each other {_DEEPEST} levels deep")
+        workflow_id, version = target
+        origin = {"execution_id": parent.id, "workflow_id": parent.workflow_id}
+        execution = Execution(
+            id_,
+            workflow_id,
+            parent.project_id,
+            version,
+            "subflow",
+            encoded(data),
+            "pending",
+            now(),
+            parent_id=parent.id if awaited else None,
+            metadata=encoded({"parent": origin, "depth": depth}),
+        )
+        born(self._parts, execution)
+
+    def ended(self, id_: str, status: str, output: Any, error: Error | None) -> None:
+        """Tell the parent, if there is one that waits."""
+        waiting = self._waiting.get(id_)
+        if waiting is not None and not waiting.done():
+            try:
+                waiting.set_result(_outcome(status, output, error))
+            except Fault as fault:
+                waiting.set_exception(fault)
+
+
+def _outcome(status: str, output: Any, error: Error | None) -> Any:
+    if status == "completed":
+        return output
+    if error is not None:
+        # Of this step now: where it came from is in the child's own record.
+        raise Fault(msgspec.structs.replace(error, instance=None))
+    raise runtime("Cancelled", "the workflow that it ran was cancelled")
+
+
+def born(parts: EngineParts, execution: Execution) -> None:
+    """An execution that another one, a schedule or an event starts: durable with the next batch, and then run."""
+    portion = parts.writer.of(execution.id)
+    portion.writes.append((statements.ADD_EXECUTION, row_of(execution)))
+    portion.changes.append(ExecutionChange(execution.workflow_id, execution.created_at, None, "pending"))
+    parts.start(execution)
+
+
+def row_of(execution: Execution) -> dict[str, Any]:
+    return {
+        "id": execution.id,
+        "workflow_id": execution.workflow_id,
+        "version": execution.version,
+        "trigger_type": execution.trigger_type,
+        "trigger_data": execution.trigger_data,
+        "created_at": execution.created_at,
+        "metadata": execution.metadata,
+        "parent_id": execution.parent_id,
+    }
