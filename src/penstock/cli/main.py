@@ -45,6 +45,14 @@ _command(
 )
 _command(
     app,
+    "penstock.cli.run:run",
+    "Run a workflow on this machine, with no server. Exit 1 when it faults, 2 when it is not valid.",
+    "penstock run order.yaml --input '{\"id\": 7}'",
+    "penstock run order.yaml --mock charge='{\"paid\": true}' --secret KEY=@key.txt",
+    'penstock run approval.yaml --event \'{"type": "approved", "data": {"by": "eve"}}\'',
+)
+_command(
+    app,
     "penstock.cli.doctor:doctor",
     "Check settings, database, mail, keys and sign-in providers, and say what to do. Exit 1 when something is broken.",
     "penstock doctor",
@@ -113,6 +121,8 @@ def main() -> Any:
         return app()
     except CycloptsError as error:
         _end(error, 2)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except Exception as error:
         if not _is_for_people(error):
             raise

@@ -41,6 +41,10 @@ class Fault(Exception):
             return self
         return Fault(msgspec.structs.replace(self.error, instance=reference))
 
+    def elsewhere(self) -> "Fault":
+        """The same, without its place: that is none of the definition that it comes to."""
+        return Fault(msgspec.structs.replace(self.error, instance=None))
+
 
 def same_type(one: str, other: str) -> bool:
     return _standard(one) == _standard(other)
