@@ -116,6 +116,9 @@ class Host(Protocol):
     async def fetch(self, resource: Json) -> Any:
         """A document that the definition names (an external resource), parsed."""
 
+    async def read(self, resource: Json) -> str:
+        """The same, as text."""
+
     async def find_function(self, place: str, catalog: Json | None) -> Json:
         """The task that a catalog, or an address, has for a function."""
 

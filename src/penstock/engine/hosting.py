@@ -134,6 +134,9 @@ class Hosting(Host):
     async def fetch(self, resource: Json) -> Any:
         return await self._performer.fetch(resource, self._work(None))
 
+    async def read(self, resource: Json) -> str:
+        return await self._performer.read(resource, self._work(None))
+
     async def find_function(self, place: str, catalog: Json | None) -> Json:
         return await self._performer.find_function(place, catalog, self._work(None))
 

@@ -1,7 +1,7 @@
 """Who performs what: each kind of task by its file, loaded when it is first needed."""
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +10,8 @@ import structlog
 from penstock.engine.faults import Fault, runtime
 from penstock.engine.host import Json
 from penstock.engine.jq import Jq
-from penstock.engine.tasks.work import Perform, Performed, Tools, Work
+from penstock.engine.tasks import authentication, catalogs, resources
+from penstock.engine.tasks.work import Perform, Performed, Subscribe, Tools, Work
 
 log = structlog.get_logger()
 
@@ -33,7 +34,7 @@ class Performer:
     def __init__(self, tools: Tools, jq: Jq) -> None:
         self.tools = tools
         self.jq = jq
-        self._loaded: dict[str, Perform] = {}
+        self._loaded: dict[str, Perform] = {"authorize": _authorize}
 
     async def perform(self, kind: str, arguments: Json, work: Work) -> Performed:
         try:
@@ -51,10 +52,28 @@ class Performer:
         return self._loaded[kind]
 
     async def fetch(self, resource: Json, work: Work) -> Any:
-        raise NotImplementedError
+        return (await resources.document(resource, work)).data
+
+    async def read(self, resource: Json, work: Work) -> str:
+        return (await resources.read(resource, work)).text
 
     async def find_function(self, place: str, catalog: Json | None, work: Work) -> Json:
-        raise NotImplementedError
+        _, _, name = place.rpartition("@")
+        return dict(await catalogs.function(place, {} if catalog is None else {name: catalog}, work))
 
-    def subscribe(self, arguments: Json, work: Work) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
-        raise NotImplementedError
+    @asynccontextmanager
+    async def subscribe(self, arguments: Json, work: Work) -> AsyncIterator[AsyncIterator[Any]]:
+        subscribe: Subscribe = import_module(_KINDS["asyncapi"]).subscribe
+        messages = subscribe(arguments, work)
+        try:
+            yield messages
+        finally:
+            # Whoever has enough of them leaves: the broker hears of it now, not when memory is tidied.
+            if isinstance(messages, AsyncGenerator):
+                await messages.aclose()
+
+
+async def _authorize(arguments: Mapping[str, Any], work: Work) -> Performed:
+    """`$authorization`, before the call that needs it."""
+    _, proof = await authentication.headers(arguments.get("authentication"), work)
+    return Performed(None, proof)

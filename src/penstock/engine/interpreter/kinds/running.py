@@ -3,7 +3,6 @@
 from typing import Any
 
 from penstock.dsl import model
-from penstock.engine.faults import configuration
 from penstock.engine.host import ChildOf, Step
 from penstock.engine.interpreter.scope import Frame, Scope
 from penstock.engine.interpreter.walk import Done, Walk
@@ -31,9 +30,7 @@ async def _workflow(walk: Walk, task: model.Run, step: Step, frame: Frame, argum
 
 async def _process(walk: Walk, task: model.Run, step: Step, arguments: dict[str, Any]) -> Any:
     if "source" in arguments:
-        code = await walk.host.fetch(arguments["source"])
-        if not isinstance(code, str):
-            raise configuration("Not a script", "the script's source is not text")
+        code = await walk.host.read(arguments["source"])
         arguments = {name: value for name, value in arguments.items() if name != "source"} | {"code": code}
     performed = await walk.host.perform(
         step, task.process, arguments | {"return": task.returned, "await": task.awaited}
