@@ -7,7 +7,7 @@ from typing import Any
 from yarl import URL
 
 from penstock.engine import faults
-from penstock.engine.tasks.http import endpoint_of, url_of
+from penstock.engine.tasks.addresses import endpoint_of, url_of
 from penstock.engine.tasks.resources import document
 from penstock.engine.tasks.work import Work
 

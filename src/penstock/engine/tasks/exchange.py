@@ -16,9 +16,10 @@ from yarl import URL
 
 from penstock.engine.faults import Fault, communication, validation
 from penstock.engine.tasks import authentication
+from penstock.engine.tasks.addresses import exact, is_http, shown
 from penstock.engine.tasks.authentication import Policy, certificate, digest
 from penstock.engine.tasks.content import decoded, is_json, is_text, text_of
-from penstock.engine.tasks.pool import Answer, shown
+from penstock.engine.tasks.pool import Answer
 from penstock.engine.tasks.secrets import MASK
 from penstock.engine.tasks.work import Authorization, Performed, Work
 
@@ -105,8 +106,8 @@ async def _followed(request: Request, redirect: bool, work: Work) -> Exchanged:
 
 def _next(request: Request, status: int, location: str) -> Request:
     try:
-        url = request.url.join(URL(location)).with_fragment(None).with_user(None)
-        usable = url.scheme in ("http", "https") and bool(url.host)
+        url = request.url.join(exact(location)).with_fragment(None).with_user(None)
+        usable = is_http(url)
     except ValueError:
         usable, url = False, URL()
     if not usable:

@@ -2,14 +2,14 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from multidict import CIMultiDict
 from yarl import URL
 
 from penstock.engine.faults import validation
+from penstock.engine.tasks.addresses import endpoint_of, url_of, with_query
 from penstock.engine.tasks.body import ACCEPTED
 from penstock.engine.tasks.content import encoded, pairs, plain
 from penstock.engine.tasks.exchange import Call, exchange, output_of
@@ -45,41 +45,6 @@ async def perform(arguments: Mapping[str, Any], work: Work) -> Performed:
         redirect=arguments.get("redirect") is True,
     )
     return await exchange(call, work)
-
-
-def endpoint_of(endpoint: Any) -> tuple[str, Mapping[str, Any] | None]:
-    """An endpoint is its address, or an object with the address and how to prove who we are."""
-    if isinstance(endpoint, Mapping):
-        policy = endpoint.get("authentication")
-        if policy is not None and not isinstance(policy, Mapping):
-            raise validation("Endpoint not usable", "the endpoint's `authentication` must be an object")
-        endpoint = endpoint.get("uri")
-    else:
-        policy = None
-    if not isinstance(endpoint, str):
-        raise validation("Endpoint not usable", "an endpoint is an address, or an object with a `uri`")
-    return endpoint, policy
-
-
-def url_of(address: str) -> URL:
-    try:
-        url = URL(address.strip()).with_fragment(None)
-        usable = url.scheme in ("http", "https") and bool(url.host) and url.port is not None
-    except ValueError:
-        usable, url = False, URL()
-    if not usable:
-        # Not repeated whole: what stands before an `@` or behind a `?` may be a secret.
-        begins = re.split(r"[?@#]", address)[0][:100]
-        raise validation("Not an address", f"{begins!r} is not an address that begins with https:// or http://")
-    return url
-
-
-def with_query(url: URL, added: Iterable[tuple[str, str]]) -> URL:
-    """What the address says already stays, to the letter: it may be signed."""
-    parts = [part for part in (url.raw_query_string, urlencode(list(added))) if part]
-    return URL.build(
-        scheme=url.scheme, authority=url.raw_authority, path=url.raw_path, query_string="&".join(parts), encoded=True
-    )
 
 
 def method_of(method: Any) -> str:

@@ -23,6 +23,7 @@ from yarl import URL
 
 from penstock.egress import Egress, EgressDenied, Unresolved
 from penstock.engine import faults
+from penstock.engine.tasks.addresses import shown
 from penstock.engine.tasks.body import ACCEPTED, Body
 from penstock.engine.tasks.kept import Kept
 from penstock.engine.tasks.work import Limits
@@ -156,11 +157,6 @@ class _Resolver(AbstractResolver):
 
     async def close(self) -> None:
         pass
-
-
-def shown(url: URL) -> str:
-    """An address as people and logs may see it: a query or a name before the host may be a secret."""
-    return str(url.with_query(None).with_fragment(None).with_user(None))
 
 
 @contextmanager

@@ -14,11 +14,10 @@ from yarl import URL
 from penstock.dsl.parse import NotReadable, parse
 from penstock.engine import faults
 from penstock.engine.tasks import authentication
+from penstock.engine.tasks.addresses import endpoint_of, shown, url_of
 from penstock.engine.tasks.content import text_of
 from penstock.engine.tasks.exchange import Call, answered
-from penstock.engine.tasks.http import endpoint_of, url_of
 from penstock.engine.tasks.kept import Kept
-from penstock.engine.tasks.pool import shown
 from penstock.engine.tasks.work import LogLevel, Work
 
 KEPT_SECONDS = 60.0

@@ -4,8 +4,9 @@ import msgspec
 from yarl import URL
 
 from penstock.engine import faults
+from penstock.engine.tasks.addresses import shown
 from penstock.engine.tasks.authentication.policy import Policy
-from penstock.engine.tasks.pool import Http, shown
+from penstock.engine.tasks.pool import Http
 
 _WELL_KNOWN = "/.well-known/openid-configuration"
 _SECONDS = 30.0

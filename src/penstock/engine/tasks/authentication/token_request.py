@@ -8,10 +8,11 @@ import msgspec
 from yarl import URL
 
 from penstock.engine import faults
+from penstock.engine.tasks.addresses import shown
 from penstock.engine.tasks.authentication.bearer import is_token
 from penstock.engine.tasks.authentication.client import credentials
 from penstock.engine.tasks.authentication.policy import Policy
-from penstock.engine.tasks.pool import Answer, Http, Token, shown
+from penstock.engine.tasks.pool import Answer, Http, Token
 
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _TYPES = "urn:ietf:params:oauth:token-type:"

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.engine.faults import validation
+from penstock.engine.tasks.addresses import url_of, with_query
 from penstock.engine.tasks.exchange import Call, exchange, output_of
-from penstock.engine.tasks.http import request_of, url_of, with_query
+from penstock.engine.tasks.http import request_of
 from penstock.engine.tasks.openapi.arguments import placed
 from penstock.engine.tasks.openapi.description import Description
 from penstock.engine.tasks.openapi.servers import server_of
