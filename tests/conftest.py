@@ -2,13 +2,12 @@
 
 import asyncio
 import os
-import secrets
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import httpx
 import pytest
 
@@ -16,7 +15,7 @@ from penstock.accounts.hooks import Hooks
 from penstock.app import create_app
 from penstock.http.edge import App
 from penstock.settings import Settings, load
-from penstock.storage import Database, open_database
+from penstock.storage import Database, migrate, open_database
 from tests import postgresql
 
 for variable in [name for name in os.environ if name.startswith("PENSTOCK_")]:
@@ -35,19 +34,40 @@ def postgresql_server() -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="session")
+def databases(postgresql_server: str) -> Iterator[postgresql.Databases]:
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        opened = postgresql.Databases(postgresql_server, runner)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite database with all tables and nothing in them, to copy: migrating takes a hundred times as long."""
+    path = tmp_path_factory.mktemp("migrated") / "penstock.db"
+    migrate._upgrade_file(path)
+    return path
+
+
+@pytest.fixture
+def sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
+    """The address of a new database with all tables. Tests of migrations ask for one without."""
+    shutil.copy(migrated_file, tmp_path / "penstock.db")
+    return f"sqlite:///{tmp_path}/penstock.db"
+
+
+@pytest.fixture
+def postgresql_url(databases: postgresql.Databases) -> Iterator[str]:
+    with databases.migrated() as url:
+        yield url
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
-    """The address of an empty database; every test that asks for it runs on both kinds."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/penstock.db"
-        return
-    server = request.getfixturevalue("postgresql_server")
-    name = f"test_{secrets.token_hex(8)}"
-    admin = await asyncpg.connect(server)
-    await admin.execute(f"CREATE DATABASE {name}")
-    yield server.replace("/postgres?", f"/{name}?")
-    await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    await admin.close()
+def database_url(request: pytest.FixtureRequest) -> str:
+    """The address of a new database; every test that asks for it runs on both kinds."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
 
 
 @pytest.fixture

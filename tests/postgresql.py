@@ -1,6 +1,8 @@
 """A real PostgreSQL for tests: the server from a package, in a folder of its own, gone when the tests end."""
 
+import asyncio
 import os
+import secrets
 import shutil
 import signal
 import stat
@@ -11,6 +13,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import asyncpg
+
+from penstock.storage import open_database
 
 _PATIENCE = 120  # a machine with more to do than cores takes its time
 _READ = stat.S_IRGRP | stat.S_IROTH
@@ -49,6 +55,53 @@ def running() -> Iterator[str]:
             server.wait(_PATIENCE)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class Databases:
+    """Databases on a server, each made for one test. For fixtures that are not async: it has its own event loop."""
+
+    def __init__(self, server: str, runner: asyncio.Runner) -> None:
+        self._server = server
+        self._runner = runner
+        self._admin = runner.run(asyncpg.connect(server))
+        self._migrated = ""
+
+    @contextmanager
+    def empty(self) -> Iterator[str]:
+        yield from self._made("")
+
+    @contextmanager
+    def migrated(self) -> Iterator[str]:
+        """With all tables, as a copy of one that was migrated once."""
+        if not self._migrated:
+            self._migrated = _name()
+            self._run(f"CREATE DATABASE {self._migrated}")
+            self._runner.run(_migrate(self._address(self._migrated)))
+        # The other strategy would write every page to the log as well.
+        yield from self._made(f"TEMPLATE {self._migrated} STRATEGY file_copy")
+
+    def close(self) -> None:
+        self._runner.run(self._admin.close())
+
+    def _made(self, options: str) -> Iterator[str]:
+        name = _name()
+        self._run(f"CREATE DATABASE {name} {options}")
+        yield self._address(name)
+        self._run(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _address(self, name: str) -> str:
+        return self._server.replace("/postgres?", f"/{name}?")
+
+    def _run(self, statement: str) -> None:
+        self._runner.run(self._admin.execute(statement))
+
+
+def _name() -> str:
+    return f"test_{secrets.token_hex(8)}"
+
+
+async def _migrate(url: str) -> None:
+    await (await open_database(url)).close()
 
 
 def _programs() -> tuple[Path, str | None]:

@@ -2,7 +2,6 @@
 
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -17,9 +16,9 @@ URLENCODED, JSON = "application/x-www-form-urlencoded", "application/json"
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite_url: str) -> str:
     """One kind is enough: nothing here depends on it."""
-    return f"sqlite:///{tmp_path}/penstock.db"
+    return sqlite_url
 
 
 async def send(client: httpx.AsyncClient, body: bytes, kind: str, url: str = "/user/forgotpassword") -> httpx.Response:

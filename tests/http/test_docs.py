@@ -18,9 +18,9 @@ Operation = dict[str, Any]
 
 
 @pytest.fixture(params=["sqlite"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Any) -> str:
+def database_url(request: pytest.FixtureRequest, sqlite_url: str) -> str:
     """Documentation is the same on every database."""
-    return f"sqlite:///{tmp_path}/penstock.db"
+    return sqlite_url
 
 
 @pytest.fixture

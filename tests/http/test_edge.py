@@ -4,7 +4,6 @@ import gc
 import re
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -24,9 +23,9 @@ ACCOUNT = {"email": "ada@example.com", "password": "correct horse"}
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite_url: str) -> str:
     """One kind is enough: nothing here depends on it."""
-    return f"sqlite:///{tmp_path}/penstock.db"
+    return sqlite_url
 
 
 def boom(*_: Any) -> None:

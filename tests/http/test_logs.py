@@ -4,7 +4,6 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -35,9 +34,9 @@ def written(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite_url: str) -> str:
     """One kind is enough: nothing here depends on it."""
-    return f"sqlite:///{tmp_path}/penstock.db"
+    return sqlite_url
 
 
 def boom(*_: Any) -> None:

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TypeVar
@@ -74,8 +75,14 @@ async def require_current(url: str, path: Path | None) -> None:
 
 
 def _scripts() -> ScriptDirectory:
+    return _scripts_in(str(resources.files("penstock.storage") / "migrations"))
+
+
+@cache
+def _scripts_in(folder: str) -> ScriptDirectory:
+    """Read once: a start asks for them four times, and reading is most of what a start without migrations takes."""
     config = Config()
-    config.set_main_option("script_location", str(resources.files("penstock.storage") / "migrations"))
+    config.set_main_option("script_location", folder)
     config.set_main_option("path_separator", "os")
     return ScriptDirectory.from_config(config)
 
