@@ -19,6 +19,7 @@ class Pending(msgspec.Struct, frozen=True):
     trigger_type: str
     trigger_data: str
     created_at: int
+    metadata: str = "{}"
 
 
 class Engine(Protocol):

@@ -30,7 +30,7 @@ async def healthz() -> Answer:
     tags=_TAGS,
     summary="Can the server do its work?",
     responses={200: answer(dict[str, str], "It can.", {"status": "ready"})}
-    | problems((503, "The database cannot be reached.")),
+    | problems((503, "The database cannot be reached, or the engine cannot write.")),
 )
 async def readyz(request: Request[Any, Any, Any]) -> Answer:
     try:
@@ -38,7 +38,16 @@ async def readyz(request: Request[Any, Any, Any]) -> Answer:
     except StorageError as error:
         log.warning("not ready", error=str(error))
         raise Overloaded("the database cannot be reached") from error
+    trouble = _engine_trouble(request.app.state)
+    if trouble is not None:
+        log.warning("not ready", error=trouble)
+        raise Overloaded("the engine cannot write; executions wait")
     return json({"status": "ready"})
+
+
+def _engine_trouble(state: Any) -> str | None:
+    engine = getattr(getattr(state, "platform", None), "engine", None)
+    return getattr(engine, "trouble", None)
 
 
 @get("/metrics", tags=_TAGS, summary="Prometheus metrics")

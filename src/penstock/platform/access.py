@@ -128,6 +128,10 @@ ROUTES: dict[tuple[str, str], Need] = {
     ("GET", "/executions/{id}"): _at_least(VIEWER, "execution"),
     ("GET", "/executions/{id}/steps"): _at_least(VIEWER, "execution"),
     ("POST", "/executions/{id}/cancel"): _at_least(EDITOR, "execution"),
+    ("POST", "/executions/{id}/pause"): _at_least(EDITOR, "execution"),
+    ("POST", "/executions/{id}/resume"): _at_least(EDITOR, "execution"),
+    ("POST", "/executions/{id}/rerun"): _at_least(EDITOR, "execution"),
+    ("POST", "/projects/{id}/events"): _at_least(EDITOR, "project"),
     # --- identity providers
     ("GET", "/companies/{id}/iam/providers"): _at_least(VIEWER, "company"),
     ("POST", "/companies/{id}/iam/providers"): _at_least(ADMIN, "company"),
@@ -236,6 +240,12 @@ async def resolve(reader: Reader, caller: Caller, resource: Resource, id_: str, 
     """
     found = await _grants_at(reader, resource, id_, user_id or caller.id)
     return Access(caller, _most_specific(found[1]), *found[0]) if found is not None else None
+
+
+async def role_of(reader: Reader, user_id: str, resource: Resource, id_: str) -> Role | None:
+    """The effective role of somebody who is not here to ask."""
+    found = await _grants_at(reader, resource, id_, user_id)
+    return _most_specific(found[1]) if found is not None else None
 
 
 async def inherited(reader: Reader, resource: Resource, id_: str, user_id: str) -> Role | None:

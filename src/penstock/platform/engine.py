@@ -1,21 +1,65 @@
-"""What the platform asks of whatever runs workflows. With none configured, records change and nothing runs."""
+"""The engine of this server: which one the settings ask for, and what the platform lends it."""
 
-from typing import Protocol
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from penstock.egress import Egress
+from penstock.engine.asked import Engine, EngineRefused
+from penstock.engine.embedded.engine import EmbeddedEngine
+from penstock.engine.embedded.parts import EngineLimits
+from penstock.engine.jq import Jq
+from penstock.engine.tasks.work import Limits
+from penstock.engine.tools import performing
+from penstock.platform.access import role_of
+from penstock.platform.roles import Role
+from penstock.platform.secrets.vault import Vault
+from penstock.settings import Settings
+from penstock.storage import Database
+from penstock.streams import Level
+
+__all__ = ["Engine", "EngineRefused", "start_engine"]
+
+_MOST_JQ_OUTPUT = 16 * 1024 * 1024
 
 
-class EngineRefused(Exception):
-    """The engine will not, or cannot be reached. The message is shown to the caller, so it holds no secret."""
+async def start_engine(
+    stack: AsyncExitStack, settings: Settings, database: Database, vault: Vault, egress: Egress
+) -> EmbeddedEngine | None:
+    """Started; it ends with the stack. None when the settings ask for none."""
+    if settings.engine != "embedded":
+        return None
+    jq = Jq(
+        processes=settings.expression_processes,
+        seconds=settings.expression_time,
+        megabytes=settings.expression_memory,
+        most_output=_MOST_JQ_OUTPUT,
+    )
+    performer = await stack.enter_async_context(performing(egress, task_limits(settings), jq))
+
+    async def may_start(user_id: str, workflow_id: str) -> bool:
+        role = await role_of(database, user_id, "workflow", workflow_id)
+        return role is not None and role >= Role.EDITOR
+
+    engine = EmbeddedEngine(database, performer, engine_limits(settings), vault, may_start)
+    engine.start()
+    stack.push_async_callback(engine.close)
+    return engine
 
 
-class Engine(Protocol):
-    async def deploy(self, workflow_id: str, version: int) -> None:
-        """Start the schedules and event triggers of this version, in place of an earlier one's."""
+def task_limits(settings: Settings) -> Limits:
+    return Limits(
+        answer_bytes=settings.answer_size,
+        seconds=float(settings.call_timeout),
+        processes=frozenset(settings.processes),
+        catalog=Path(settings.catalog) if settings.catalog else None,
+    )
 
-    async def stop(self, workflow_id: str, cancel_running: bool) -> None:
-        """End them; running executions go on, or are cancelled."""
 
-    async def trigger(self, execution_id: str) -> None:
-        """Run an execution that is stored as pending."""
-
-    async def cancel(self, execution_id: str) -> None:
-        """End an execution as cancelled."""
+def engine_limits(settings: Settings) -> EngineLimits:
+    return EngineLimits(
+        at_once=settings.executions_at_once,
+        step_bytes=settings.step_size,
+        log_level=Level[settings.execution_log_level.upper()],
+        event_lives=int(settings.event_ttl),
+        sinks=tuple(settings.event_sinks),
+    )

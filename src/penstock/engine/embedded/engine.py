@@ -131,6 +131,7 @@ class EmbeddedEngine:
                 pending.trigger_data,
                 "pending",
                 pending.created_at,
+                metadata=pending.metadata,
             )
         )
 

@@ -41,7 +41,7 @@ class EmbeddedHost(Hosting):
         self.abandoned = False
         self._parts = parts
         self._name = qualified_name(workflow, execution.id)
-        self._sealed = Sealed(parts.seal, execution.project_id, execution.id, secrets)
+        self._sealed = Sealed(parts.seal, execution.project_id, secrets)
         self._open: dict[str, StepRow] = {}
         self._steps: dict[str, Step] = {}
         self._going_on = asyncio.Event()

@@ -101,9 +101,9 @@ class Run:
         self.host = host = EmbeddedHost(execution, workflow, Secrets(values), parts)
         if execution.paused_at is not None:
             host.pause()
-        if execution.status == "running":
+        if execution.status == "running" or "rerun_of" in execution.details:
             host.restore(list(await parts.database.all(statements.STEPS, execution_id=execution.id)))
-        else:
+        if execution.status == "pending":
             self._begin(workflow)
         data = msgspec.json.decode(execution.trigger_data)
         assert execution.started_at is not None  # noqa: S101 - it runs

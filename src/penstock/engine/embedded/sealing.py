@@ -21,10 +21,10 @@ class Seal(Protocol):
 
 
 class Sealed:
-    def __init__(self, seal: Seal, project_id: str, execution_id: str, secrets: Secrets) -> None:
+    def __init__(self, seal: Seal, project_id: str, secrets: Secrets) -> None:
         self._seal = seal
         self._project_id = project_id
-        self._name = f"execution {execution_id}"
+        self._name = "data of an execution"  # of any: one that is run again takes over what another has done
         self._secrets = secrets
 
     def sealed(self, output: Any, state: Json) -> str | None:

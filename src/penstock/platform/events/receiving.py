@@ -1,0 +1,76 @@
+"""POST /projects/{id}/events: events for the workflows of a project that listen."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from litestar import Request, post
+from litestar.openapi.spec import OpenAPIMediaType, Operation, RequestBody, Schema
+from litestar.openapi.spec.enums import OpenAPIType
+from litestar.params import FromPath
+
+from penstock.http.answers import Answer, call_of, json
+from penstock.http.openapi import answer, problems
+from penstock.platform import audit
+from penstock.platform.access import access_of, guard
+from penstock.platform.events.cloudevents import read_events
+from penstock.platform.parts import parts_of
+from penstock.problems import Conflict
+
+_EVENT = {
+    "specversion": "1.0",
+    "id": "17",
+    "source": "https://shop.example",
+    "type": "com.example.order.placed",
+    "data": {"order": 17},
+}
+_MOST_NAMED = 20
+
+
+@dataclass
+class _Receive(Operation):
+    def __post_init__(self) -> None:
+        one = Schema(type=OpenAPIType.OBJECT, required=["specversion", "id", "source", "type"])
+        many = Schema(type=OpenAPIType.ARRAY, items=one)
+        self.request_body = RequestBody(
+            content={
+                "application/cloudevents+json": OpenAPIMediaType(schema=one, example=_EVENT),
+                "application/cloudevents-batch+json": OpenAPIMediaType(schema=many, example=[_EVENT]),
+            },
+            required=True,
+        )
+
+
+@post(
+    "/projects/{id:str}/events",
+    guards=[guard],
+    tags=["events"],
+    summary="Send events to the workflows of a project",
+    description=(
+        "CloudEvents 1.0: structured, in a batch, or binary (`ce-` headers). Each is consumed once by each `listen` and"
+        " `schedule.on` that it matches, and kept for a while for those that listen later."
+    ),
+    status_code=202,
+    operation_class=_Receive,
+    responses={202: answer(dict[str, int], "Stored; whoever listens is told.", {"accepted": 1})}
+    | problems(
+        (400, "Not a CloudEvent."),
+        (404, "There is no such project."),
+        (409, "This server runs no workflows."),
+        (413, "Too large."),
+        (415, "Not the media type of a CloudEvent."),
+    ),
+)
+async def receive(request: Request[Any, Any, Any], id: FromPath[str]) -> Answer:  # noqa: A002
+    parts, call, access = parts_of(request), call_of(request), access_of(request)
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    events = read_events(headers, await request.body())
+    if parts.engine is None:
+        raise Conflict("this server has no engine (setting `engine`), so nobody would ever consume an event")
+    types = sorted({str(event["type"]) for event in events})[:_MOST_NAMED]
+    async with parts.database.transaction() as tx:
+        await audit.by(tx, call, access, "event.receive", id, {"count": len(events), "types": types})
+    await parts.engine.receive(id, events)
+    return json({"accepted": len(events)}, status=202)
+
+
+HANDLERS = [receive]
