@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -251,3 +252,15 @@ def test_a_process_whose_keeper_was_killed_ends_and_faults() -> None:
 
 def test_the_loop_of_a_server_runs_them_too() -> None:
     assert uvloop.run(output("cat; echo $1", stdin="in ", arguments=["x"])) == "in x"
+
+
+async def test_a_machine_that_has_no_more_of_something_is_told() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with Path(os.devnull).open() as file:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (file.fileno() + 2, before[1]))
+        try:
+            error = await fault_of(output("true"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert (error.title, error.detail) == ("Process could not be started", "Too many open files")
+    assert await output("echo again") == "again"

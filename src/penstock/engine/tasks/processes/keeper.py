@@ -2,7 +2,8 @@
 
 It ends the process, with everything that came of it, when the server says so and when the server is gone: a process
 whose server was killed would go on otherwise, and so would its children. It starts for every process, so it imports
-little. The server speaks to it over a socket (`order`); its closing means "end it".
+little. The server speaks to it over a socket: an `order`, and its closing means "end it". The answers are a dot when
+the process has been started, or not, and in the end what became of it.
 """
 
 import contextlib
@@ -101,7 +102,7 @@ class _Keeper:
     def _look(self, seconds: float | None) -> None:
         watched = [self._wake] if self.told_to_end else [self._wake, self._control]
         ready, _, _ = select.select(watched, [], [], seconds)
-        if self._control in ready and not os.read(self._control, 1):
+        if self._control in ready and not _read(self._control, 1):
             self.told_to_end = True
         if self._wake in ready and signal.SIGTERM in os.read(self._wake, 1024):
             self.told_to_end = True
@@ -166,10 +167,18 @@ def _children() -> set[int]:
         return set()
 
 
+def _read(control: int, most: int) -> bytes:
+    try:
+        return os.read(control, most)
+    except ConnectionError:
+        # A server that was killed before it had read what we wrote.
+        return b""
+
+
 def _received(control: int, length: int) -> bytes:
     text = b""
     while len(text) < length:
-        chunk = os.read(control, min(1 << 16, length - len(text)))
+        chunk = _read(control, min(1 << 16, length - len(text)))
         if not chunk:
             sys.exit(0)
         text += chunk
@@ -210,9 +219,11 @@ def main() -> None:
     try:
         keeper = _Keeper(control, order_, wake)
     except OSError as error:
-        os.write(control, f"error {error.errno}".encode())
+        os.write(control, f".error {error.errno}".encode())
         return
     _let_go()
+    with contextlib.suppress(BrokenPipeError, ConnectionError):
+        os.write(control, b".")
     code = keeper.keep()
     with contextlib.suppress(BrokenPipeError, ConnectionError):
         os.write(control, f"code {code}".encode() if code is not None else b"ended")

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -26,6 +27,7 @@ from penstock.engine.tasks.work import Work
 
 _PIPES_SECONDS = 1.0  # what is printed has arrived when its process is gone, but for what others hold open
 _ending: set[asyncio.Task[None]] = set()
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -38,8 +40,16 @@ class Ended(msgspec.Struct, frozen=True):
 
 async def run(command: Command, work: Work, *, logs: bool = True) -> Ended:
     """Start it and wait for its end; cancelled, nothing of it is left. `work.says` what it prints."""
-    async with _folder(command) as folder:
-        return await _Running(command, work, folder, logs=logs).ended()
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            # A hundred at once would keep the loop from everything else: each start stops it for a moment.
+            async with _turn():
+                folder = await stack.enter_async_context(_folder(command))
+                running = await stack.enter_async_context(_started(_Running(command, work, folder, logs=logs)))
+            return await running.ended()
+    except OSError as error:
+        # The machine has no more of something: disk, memory, processes, descriptors.
+        raise runtime("Process could not be started", os.strerror(error.errno or 0)) from error
 
 
 class _Running:
@@ -47,29 +57,46 @@ class _Running:
         self._command = command
         self._most = work.tools.limits.answer_bytes
         self._folder = folder
-        self._control, theirs = socket.socketpair()
-        self._control.setblocking(False)
-        with theirs, _stdin(command.stdin, folder) as stdin:
-            self._keeper = _start_keeper(stdin, theirs.fileno(), folder)
+        self._pipes: list[asyncio.ReadTransport] = []
         lines = Lines(work) if logs else None
         self._stdout = Printed(self._most, self._end, partial(lines.say, "info", "stdout") if lines else _quiet)
         self._stderr = Printed(self._most, self._end, partial(lines.say, "warn", "stderr") if lines else _quiet)
 
-    async def ended(self) -> Ended:
-        loop = asyncio.get_running_loop()
-        pipes = []
+    def start(self) -> None:
+        self._control, theirs = socket.socketpair()
+        self._control.setblocking(False)
         try:
-            for printed, pipe in ((self._stdout, self._keeper.stdout), (self._stderr, self._keeper.stderr)):
-                pipes.append((await loop.connect_read_pipe(partial(_same, printed), pipe))[0])
-            # Gone before it listened: its answer, or the lack of one, tells.
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                await loop.sock_sendall(self._control, self._order())
-            answer = await self._answer()
-            await asyncio.wait((self._stdout.closed, self._stderr.closed), timeout=_PIPES_SECONDS)
-        finally:
-            self._end()
-            await _to_the_end(self._gone(pipes))
+            with theirs, _stdin(self._command.stdin, self._folder) as stdin:
+                self._keeper = _start_keeper(stdin, theirs.fileno(), self._folder)
+        except BaseException:
+            self._control.close()
+            raise
+
+    async def begin(self) -> None:
+        """Until the process has been started, or not."""
+        loop = asyncio.get_running_loop()
+        for printed, pipe in ((self._stdout, self._keeper.stdout), (self._stderr, self._keeper.stderr)):
+            self._pipes.append((await loop.connect_read_pipe(partial(_same, printed), pipe))[0])
+        # A keeper that is gone before it listened: its answer, or the lack of one, tells.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            await loop.sock_sendall(self._control, self._order())
+            await loop.sock_recv(self._control, 1)
+
+    async def ended(self) -> Ended:
+        answer = await self._answer()
+        await asyncio.wait((self._stdout.closed, self._stderr.closed), timeout=_PIPES_SECONDS)
         return self._told(answer)
+
+    async def gone(self) -> None:
+        self._end()
+        await self._answer()
+        await asyncio.to_thread(self._keeper.wait)
+        for pipe in self._pipes:
+            pipe.close()
+        for stream in (self._keeper.stdout, self._keeper.stderr):
+            if stream is not None:
+                stream.close()
+        self._control.close()
 
     def _order(self) -> bytes:
         own = {"PATH": search_path(), "HOME": str(self._folder), "TMPDIR": str(self._folder), "LANG": "C.UTF-8"}
@@ -96,15 +123,6 @@ class _Running:
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_WR)
 
-    async def _gone(self, pipes: list[asyncio.ReadTransport]) -> None:
-        await asyncio.to_thread(self._keeper.wait)
-        for pipe in pipes:
-            pipe.close()
-        for stream in (self._keeper.stdout, self._keeper.stderr):
-            if stream is not None:
-                stream.close()
-        self._control.close()
-
     def _told(self, answer: str) -> Ended:
         program = Path(self._command.arguments[0]).name
         if self._stdout.is_full or self._stderr.is_full:
@@ -126,10 +144,10 @@ class _Running:
         try:
             # No link or pipe: the process may have put anything in its place.
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as file:
+                content = file.read(self._most + 1)
         except OSError:
             return None
-        with os.fdopen(descriptor, "rb") as file:
-            content = file.read(self._most + 1)
         if len(content) > self._most:
             raise runtime("Too much output", f"the result is longer than {self._most:,} bytes, which is the limit")
         return content
@@ -164,6 +182,16 @@ def _stdin(text: str | None, folder: Path) -> Any:
 
 
 @contextlib.asynccontextmanager
+async def _started(running: _Running) -> AsyncIterator[_Running]:
+    running.start()
+    try:
+        await running.begin()
+        yield running
+    finally:
+        await _to_the_end(running.gone())
+
+
+@contextlib.asynccontextmanager
 async def _folder(command: Command) -> AsyncIterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="penstock-"))
     try:
@@ -180,6 +208,11 @@ async def _to_the_end(work: Any) -> None:
     _ending.add(task)
     task.add_done_callback(_ending.discard)
     await asyncio.shield(task)
+
+
+def _turn() -> asyncio.Semaphore:
+    """As many are being started at a time as there are processors."""
+    return _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(os.cpu_count() or 1))
 
 
 def _same(printed: Printed) -> Printed:
