@@ -6,10 +6,11 @@ import msgspec
 
 from penstock.accounts.service import Accounts
 from penstock.egress import Egress
-from penstock.platform.engine import Engine
+from penstock.engine.asked import Engine
 from penstock.platform.iam.service import Iam
 from penstock.platform.secrets.vault import Vault
 from penstock.platform.tokens import Tokens
+from penstock.platform.workflows.checking import Checker
 from penstock.settings import Settings
 from penstock.storage import Database
 from penstock.streams import Hub
@@ -24,6 +25,7 @@ class Parts(msgspec.Struct, frozen=True):
     streams: Hub
     egress: Egress
     iam: Iam
+    checker: Checker
     engine: Engine | None = None
 
 

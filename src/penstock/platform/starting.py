@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from penstock.accounts.service import Accounts
 from penstock.egress import Egress
 from penstock.platform.auth.journal import AuditJournal
+from penstock.platform.engine import start_engine
 from penstock.platform.iam.service import Iam
 from penstock.platform.iam.sign_in.saml import CompanySaml
 from penstock.platform.iam.types import Types
@@ -12,12 +13,15 @@ from penstock.platform.parts import Parts
 from penstock.platform.retention import Retention
 from penstock.platform.secrets.vault import Vault
 from penstock.platform.tokens import Tokens
+from penstock.platform.workflows.checking import Checker
 from penstock.settings import Settings
 from penstock.storage import Database
 from penstock.streams import Hub
 
 
-def start(stack: AsyncExitStack, settings: Settings, database: Database, accounts: Accounts, iam_types: Types) -> Parts:
+async def start(
+    stack: AsyncExitStack, settings: Settings, database: Database, accounts: Accounts, iam_types: Types
+) -> Parts:
     accounts.journal = AuditJournal()
     streams = Hub(database)
     streams.start()
@@ -30,4 +34,6 @@ def start(stack: AsyncExitStack, settings: Settings, database: Database, account
     retention = Retention(settings, database)
     retention.start()
     stack.push_async_callback(retention.stop)
-    return Parts(settings, database, accounts, Tokens(settings, accounts.secret), vault, streams, egress, iam)
+    tokens, checker = Tokens(settings, accounts.secret), Checker(frozenset(settings.processes))
+    engine = await start_engine(stack, settings, database, vault, egress)
+    return Parts(settings, database, accounts, tokens, vault, streams, egress, iam, checker, engine)

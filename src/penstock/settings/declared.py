@@ -153,8 +153,47 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         Meta(description="Earlier values of secrets_key or jwt_secret, until `penstock secrets rotate` is done."),
     ] = []
     engine: Annotated[Literal["embedded", "temporal", "none"], Meta(description="What runs workflows.")] = "embedded"
+    processes: Annotated[
+        list[Literal["script", "shell", "container", "mcp"]],
+        Meta(
+            description="What workflows may start on this machine: run: script, shell, container; MCP servers by stdio."
+        ),
+    ] = []
+
+    executions_at_once: Annotated[
+        int,
+        Meta(description="How many executions work at once; those that sleep or listen do not count.", ge=1),
+    ] = 1000
+    step_size: Annotated[
+        int, Meta(description="Bytes that the output of a step, or of an execution, may have.", ge=1024)
+    ] = 256 * 1024
+    execution_log_level: Annotated[
+        Literal["debug", "info", "warn", "error"], Meta(description="What is kept of the executions' logs, and above.")
+    ] = "debug"
+    expression_time: Annotated[Duration, Meta(description="How long one expression may take in jq.")] = Duration(1)
+    expression_memory: Annotated[int, Meta(description="MiB that one expression may use in jq.", ge=32)] = 256
+    expression_processes: Annotated[int, Meta(description="Processes that evaluate expressions.", ge=1)] = 2
+    call_timeout: Annotated[
+        Duration, Meta(description="How long a call or process may take when the workflow does not say.")
+    ] = Duration(300)
+    answer_size: Annotated[
+        int, Meta(description="Bytes that the answer to a call, or what a process prints, may have.", ge=1024)
+    ] = 4 * 1024 * 1024
+    catalog: Annotated[
+        str, Meta(description="A directory with the functions of the catalog `default`. Blank: there is none.")
+    ] = ""
+    event_ttl: Annotated[Duration, Meta(description="How long an event waits for somebody who listens.")] = Duration(
+        3600
+    )
+    event_sinks: Annotated[
+        list[str], Meta(description="Addresses that emitted events are sent to, as CloudEvents over HTTP.")
+    ] = []
 
     # --- keeping
+    execution_retention: Annotated[
+        Duration,
+        Meta(description="How long ended executions are kept, with steps, events and logs. 0s: for ever."),
+    ] = Duration(30 * 86400)
     audit_retention: Annotated[
         Duration, Meta(description="How long entries of the audit log are kept. 0s: for ever.")
     ] = Duration(365 * 86400)

@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 import structlog
 
+from penstock.dsl.check import errors
+from penstock.engine.asked import Pending
 from penstock.http.edge import Call
 from penstock.http.times import rfc3339
 from penstock.ids import uuid7
@@ -16,9 +18,8 @@ from penstock.platform.executions import queries
 from penstock.platform.executions.queries import Execution, execution_from
 from penstock.platform.parts import Parts
 from penstock.platform.texts import invalid
-from penstock.platform.workflows.rules import findings_of
 from penstock.problems import BadGateway, Conflict, Invalid, NotFound, TooLarge, Unprocessable
-from penstock.storage import Row, Transaction, now
+from penstock.storage import Row, StorageError, Transaction, now
 from penstock.storage.database import Reader
 from penstock.streams import ExecutionChange, Level, NewEvent, NewLog, append
 
@@ -58,6 +59,34 @@ def valid_data(value: Any) -> str:
 
 async def trigger(parts: Parts, call: Call, access: Access, body: Trigger, key: str | None) -> Triggered:
     """An execution of the deployed version, or of a draft's newest; the one that the key made before, if it did."""
+    checked = 0
+    while True:
+        try:
+            return await _triggered(parts, call, access, body, key, checked)
+        except _Unchecked as draft:
+            # Outside the transaction: while a definition is looked at, others write.
+            checked = await _require_valid(parts, str(access.workflow_id), draft.version)
+
+
+class _Unchecked(Exception):
+    """A draft is run for the first time as it is."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__()
+        self.version = version
+
+
+async def _require_valid(parts: Parts, workflow_id: str, version: int) -> int:
+    row = await parts.database.one(queries.DEFINITION, id=workflow_id, version=version)
+    found = errors(await parts.checker.findings(row[0])) if row is not None else []
+    if found:
+        raise Unprocessable("the newest version is not valid, so it cannot run; see errors", errors=found)
+    return version
+
+
+async def _triggered(
+    parts: Parts, call: Call, access: Access, body: Trigger, key: str | None, checked: int
+) -> Triggered:
     workflow_id, data = str(access.workflow_id), valid_data(body.trigger_data)
     async with parts.database.transaction() as tx:
         workflow = await tx.one(queries.WORKFLOW if key is None else queries.WORKFLOW_ALONE, id=workflow_id)
@@ -65,7 +94,7 @@ async def trigger(parts: Parts, call: Call, access: Access, body: Trigger, key: 
             raise NotFound("there is no such workflow")
         if key is not None and (before := await _made_before(tx, workflow_id, key, data)) is not None:
             return Triggered(before, created=False)
-        version = await _version_to_run(tx, workflow_id, workflow)
+        version = _version_to_run(workflow, checked)
         id_, at = uuid7(), now()
         row = await tx.one(
             queries.ADD,
@@ -81,8 +110,7 @@ async def trigger(parts: Parts, call: Call, access: Access, body: Trigger, key: 
         assert row is not None  # noqa: S101
         await audit.by(tx, call, access, "execution.trigger", id_, {"workflow_id": workflow_id, "version": version})
         await append(tx, executions=[ExecutionChange(workflow_id, at, None, "pending")])
-    if parts.engine is not None:
-        await _start(parts, id_)
+    await start(parts, Pending(id_, workflow_id, str(access.project_id), version, "manual", data, at))
     return Triggered(execution_from(row), created=True)
 
 
@@ -95,26 +123,25 @@ async def _made_before(tx: Transaction, workflow_id: str, key: str, data: str) -
     return execution_from(row)
 
 
-async def _version_to_run(tx: Transaction, workflow_id: str, workflow: Row) -> int:
+def _version_to_run(workflow: Row, checked: int) -> int:
     status, newest, deployed = workflow
     if status == "active":
         return int(deployed)
     if status != "draft":
         raise Conflict(f"the workflow is in status {status}; deploy it first")
-    row = await tx.one(queries.DEFINITION, id=workflow_id, version=newest)
-    findings = await findings_of(row[0]) if row is not None else []
-    if findings:
-        raise Unprocessable("the newest version is not valid, so it cannot run; see errors", errors=list(findings))
+    if newest != checked:
+        raise _Unchecked(int(newest))
     return int(newest)
 
 
-async def _start(parts: Parts, id_: str) -> None:
+async def start(parts: Parts, pending: Pending) -> None:
     """It is durable as pending: an engine that cannot take it now finds it there later."""
-    assert parts.engine is not None  # noqa: S101
+    if parts.engine is None:
+        return
     try:
-        await parts.engine.trigger(id_)
-    except EngineRefused as error:
-        log.warning("the engine did not take an execution; it stays pending", execution_id=id_, error=str(error))
+        await parts.engine.trigger(pending)
+    except (EngineRefused, StorageError) as error:
+        log.warning("the engine did not take an execution; it stays pending", execution_id=pending.id, error=str(error))
 
 
 async def read(reader: Reader, id_: str) -> Execution:

@@ -5,14 +5,16 @@ from collections.abc import Awaitable
 import msgspec
 import structlog
 
+from penstock.dsl.check import errors
 from penstock.http.edge import Call
+from penstock.http.times import rfc3339
 from penstock.platform import audit
 from penstock.platform.access import Access
 from penstock.platform.engine import EngineRefused
 from penstock.platform.parts import Parts
 from penstock.platform.workflows import queries
 from penstock.platform.workflows.queries import Record
-from penstock.platform.workflows.rules import count_unended, findings_of, id_of, locked, read
+from penstock.platform.workflows.rules import count_unended, id_of, locked, read
 from penstock.problems import BadGateway, Conflict, Unprocessable
 from penstock.storage import Transaction, now
 from penstock.streams.journal import ExecutionChange, NewEvent, append
@@ -37,16 +39,16 @@ async def deploy(parts: Parts, call: Call, access: Access, if_match: str) -> Rec
     """Pin the newest version. Deploying again moves the pin; executions keep the version that they began with."""
     id_ = id_of(access)
     seen = (await read(parts.database, id_)).workflow
-    # Checked anew: what is stored may be the word of an earlier release's checker.
-    findings = await findings_of(seen.config_yaml)
+    # Checked anew: what is stored may be the word of an earlier release's checker, or of other settings.
+    found = errors(await parts.checker.findings(seen.config_yaml))
     async with parts.database.transaction() as tx:
         before = (await locked(tx, id_, if_match)).workflow
         if before.version != seen.version:
-            findings = before.validation.errors  # written a moment ago
-        if findings:
+            found = before.validation.errors  # written a moment ago
+        if found:
             raise Unprocessable(
-                f"version {before.version} is not valid, so it cannot be deployed: {findings[0].message}",
-                errors=findings,
+                f"version {before.version} is not valid, so it cannot be deployed: {found[0].message}",
+                errors=found,
             )
         await _set_status(tx, call, access, before, "active", before.version)
         event = NewEvent(id_, "workflow.deployed", data={"version": before.version})
@@ -87,7 +89,15 @@ async def stop(parts: Parts, call: Call, access: Access, if_match: str, request:
 async def status(parts: Parts, access: Access) -> Status:
     workflow = (await read(parts.database, id_of(access))).workflow
     running = await count_unended(parts.database, workflow.id)
-    return Status(workflow.id, workflow.status, workflow.version, workflow.deployed_version, running, None)
+    following = await parts.engine.next_run_at(workflow.id) if parts.engine is not None else None
+    return Status(
+        workflow.id,
+        workflow.status,
+        workflow.version,
+        workflow.deployed_version,
+        running,
+        rfc3339(following) if following is not None else None,
+    )
 
 
 async def _set_status(

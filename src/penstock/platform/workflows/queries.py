@@ -3,7 +3,7 @@
 import msgspec
 from sqlalchemy import bindparam, delete, func, insert, literal, or_, select, update
 
-from penstock.dsl.check import Finding
+from penstock.dsl.check import Finding, errors
 from penstock.http.times import rfc3339
 from penstock.storage import Row, Statement
 from penstock.storage.platform_tables import executions, steps, workflow_versions, workflows
@@ -73,7 +73,7 @@ _findings = msgspec.json.Decoder(list[Finding]).decode
 def record_from(row: Row) -> Record:
     id_, project_id, name, slug, description, config_yaml, version, status, deployed, *rest = row
     created_by, updated_by, created, updated, findings, revision = rest
-    errors = _findings(findings)
+    found = errors(_findings(findings))
     workflow = Workflow(
         id_,
         project_id,
@@ -88,7 +88,7 @@ def record_from(row: Row) -> Record:
         updated_by,
         rfc3339(created),
         rfc3339(updated),
-        Validation(not errors, errors),
+        Validation(not found, found),
     )
     return Record(workflow, revision)
 

@@ -1,13 +1,12 @@
 """What may become of a workflow's record: created, changed (a changed definition is a new version), deleted."""
 
-import asyncio
 import re
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from penstock.dsl.check import Finding, check
+from penstock.dsl.check import Finding
 from penstock.dsl.parse import LONGEST
 from penstock.http.bodies import storable
 from penstock.http.edge import Call
@@ -27,7 +26,6 @@ from penstock.storage import Duplicate, Statement, Transaction, now
 from penstock.storage.database import Reader
 
 _LONGEST_DESCRIPTION = 10_000
-_CHECKED_INLINE = 8 * 1024
 _LAST_VERSION = 2**31 - 1
 _NUMBER = re.compile(r"[1-9][0-9]{0,9}")
 
@@ -57,7 +55,7 @@ async def create(parts: Parts, call: Call, access: Access, body: NewWorkflow) ->
     slug = slug_from(name) if body.slug is UNSET else valid_slug(body.slug)
     description = valid_text(body.description, "description", _LONGEST_DESCRIPTION)
     config_yaml = valid_definition(body.config_yaml)
-    findings = await findings_of(config_yaml)
+    findings = await parts.checker.findings(config_yaml)
     async with parts.database.transaction() as tx:
         if await tx.one(KEEP["project"], id=access.project_id) is None:
             raise NotFound("there is no such project")
@@ -98,7 +96,7 @@ async def locked(tx: Transaction, id_: str, if_match: str, lock: Statement = que
 
 async def update(parts: Parts, call: Call, access: Access, body: WorkflowChange, if_match: str) -> Record:
     config_yaml = None if body.config_yaml is UNSET else valid_definition(body.config_yaml)
-    findings = await findings_of(config_yaml or "")
+    findings = await parts.checker.findings(config_yaml or "")
     id_ = id_of(access)
     async with parts.database.transaction() as tx:
         record = await locked(tx, id_, if_match)
@@ -165,13 +163,6 @@ def valid_definition(text: str) -> str:
     if not storable(text):
         raise invalid("config_yaml", "contains a character that cannot be stored")
     return text
-
-
-async def findings_of(text: str) -> list[Finding]:
-    """A long one takes tenths of a second, in which nobody else should have to wait."""
-    if len(text) <= _CHECKED_INLINE:
-        return check(text)
-    return await asyncio.to_thread(check, text)
 
 
 async def _add_version(
