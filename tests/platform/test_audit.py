@@ -1,23 +1,25 @@
 """The audit log: everything is in it, nobody changes it, and it is read quickly however long it grows."""
 
 import asyncio
+import random
 import sqlite3
 from collections.abc import AsyncIterator
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import asyncpg
 import httpx
 import msgspec
 import pytest
-from sqlalchemy import bindparam, insert
+from sqlalchemy import bindparam, insert, select
 
 from penstock.accounts.sessions import Visitor
 from penstock.http.times import micros, rfc3339
 from penstock.ids import uuid7
 from penstock.platform import audit
-from penstock.platform.audit import queries
+from penstock.platform.audit import counting, queries
 from penstock.platform.companies import queries as companies
+from penstock.platform.paging import END_OF_TIME
 from penstock.platform.retention import BATCH, Retention, sweep_audit
 from penstock.settings import Settings
 from penstock.storage import Database, Statement, StorageError, now
@@ -328,8 +330,8 @@ async def test_no_filter_makes_the_database_read_the_whole_table(
         await connection.execute("SET enable_seqscan = off")
     for size in range(len(names) + 1):
         for chosen in combinations(names, size):
-            page, total = queries.page_of(frozenset(chosen))
-            for statement in (page, total, queries.batch_of(frozenset(chosen))):
+            given = frozenset(chosen)
+            for statement in (queries.page_of(given), counting.count_of(given), queries.batch_of(given)):
                 plan = await _plan(statement, values, connection, database_url)
                 assert "Seq Scan" not in plan, (chosen, plan)
                 assert "SCAN audit_entries" not in plan, (chosen, plan)
@@ -350,6 +352,57 @@ async def _plan(statement: Statement, values: dict[str, Any], connection: Any, u
             file.close()
     text, ordered = statement.for_postgresql(values)
     return "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN {text}", *ordered))
+
+
+async def test_totals_equal_a_count_whatever_is_asked_whoever_wrote_at_once_and_whatever_retention_took(
+    database: Database, settings_with: Any
+) -> None:
+    """Eight at once, each with several entries in two logs, and not in the same order."""
+    chance, start = random.Random(1), now() // counting.DAY * counting.DAY - 40 * counting.DAY
+    logs, users = sorted(uuid7() for _ in range(2)), [uuid7() for _ in range(3)]
+    organization = uuid7()
+
+    async def writer() -> None:
+        for _ in range(15):
+            rows = [
+                entry(
+                    company_id=company,
+                    organization_id=chance.choice([None, organization]) if company == logs[0] else None,
+                    action=chance.choice(["x.a", "x.b", "y.a"]),
+                    resource_type=chance.choice(["x", "y"]),
+                    user_id=chance.choice([*users, None]),
+                    created_at=start + chance.randrange(5 * counting.DAY) if chance.random() < 0.8 else now(),
+                )
+                for company in logs
+                for _ in range(3)
+            ]
+            await write(database, rows)
+
+    await asyncio.gather(*(writer() for _ in range(8)))
+    await _check_totals(database, logs, organization, users[0], start)
+    await Retention(settings_with(audit_retention="37d"), database).sweep()
+    assert 0 < await count(database, "audit_entries") < 8 * 15 * 6
+    await _check_totals(database, logs, organization, users[0], start)
+    assert await count(database, "audit_counts", "day BETWEEN 0 AND :day", day=now() // counting.DAY - 38) == 0
+    await Retention(settings_with(audit_retention="1s"), database).sweep()
+    assert await count(database, "audit_entries", "created_at < :start", start=start + 5 * counting.DAY) == 0
+
+
+async def _check_totals(database: Database, logs: list[str], organization: str, user: str, start: int) -> None:
+    rows = await database.all(Statement(select(audit_entries)))
+    noon = start + 2 * counting.DAY + counting.DAY // 2
+    periods = [(0, END_OF_TIME), (noon, END_OF_TIME), (0, noon), (start, noon + 2 * counting.DAY), (noon, noon + 1)]
+    places: list[dict[str, Any]] = [{"company_id": logs[0]}, {"company_id": logs[1]}]
+    places.append({"company_id": logs[0], "organization_id": organization})
+    filters: list[dict[str, Any]] = [{}, {"action": "x.a"}, {"resource_type": "y"}, {"user_id": user}]
+    filters += [{"action": "x.b", "resource_type": "y"}, {"action": "y.a", "user_id": user}, {"action": "none"}]
+    for place, chosen, (since, until) in product(places, filters, periods):
+        given = place | chosen
+        expected = sum(
+            since <= row["created_at"] < until and all(str(row[name]) == value for name, value in given.items())
+            for row in rows
+        )
+        assert await counting.total(database, given, since, until) == expected, (given, since, until)
 
 
 # --- taking it away

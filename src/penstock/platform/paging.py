@@ -11,7 +11,7 @@ from penstock.problems import FieldError, Invalid
 
 _DEFAULT, _MOST = 50, 100
 _LAST_PAGE = 1_000_000
-_END_OF_TIME = 2**62
+END_OF_TIME = 2**62
 
 
 class Page:
@@ -55,7 +55,7 @@ def query_of(request: Request[Any, Any, Any], *known: str) -> Form:
 
 def period(query: Form) -> dict[str, int]:
     """`since` (inclusive) and `until` (exclusive) as stored times; all of time where they are left out."""
-    bounds = {"since": 0, "until": _END_OF_TIME}
+    bounds = {"since": 0, "until": END_OF_TIME}
     for name in bounds.keys() & query.keys():
         try:
             bounds[name] = micros(query[name])

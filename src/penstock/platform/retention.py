@@ -6,9 +6,10 @@ from contextlib import suppress
 import structlog
 from sqlalchemy import bindparam, delete, func, insert, literal, select
 
+from penstock.platform.audit.counting import DAY
 from penstock.settings import Settings
 from penstock.storage import Database, Statement, StorageError, Transaction, now
-from penstock.storage.platform_tables import audit_entries, audit_retention
+from penstock.storage.platform_tables import audit_counts, audit_entries, audit_retention
 
 log = structlog.get_logger()
 BATCH = 1000
@@ -23,6 +24,8 @@ _SWEEP = Statement(
         )
     )
 )
+# The numbers of days of which nothing is left (those of all days together have a day below zero).
+_FORGET_DAYS = Statement(delete(audit_counts).where(audit_counts.c.day >= 0, audit_counts.c.day < bindparam("day")))
 # The database lets nobody delete from the audit log who has not said, in the same transaction, that it is for this.
 _OPEN = {
     "sqlite": Statement(insert(audit_retention).values(id=1)),
@@ -65,6 +68,8 @@ class Retention:
             while await self._database.one(_ANY_OLD, older_than=older_than) is not None:
                 async with self._database.transaction() as tx:
                     await sweep_audit(tx, older_than)
+            async with self._database.transaction() as tx:
+                await tx.run(_FORGET_DAYS, day=older_than // DAY)
 
     async def _run(self) -> None:
         while True:

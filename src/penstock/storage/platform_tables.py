@@ -389,6 +389,20 @@ audit_entries = Table(
     Index(None, "created_at"),
 )
 
+# How many entries a log has. The database keeps it by itself (triggers, see the migration): no writer can forget.
+audit_counts = Table(
+    "audit_counts",
+    metadata,
+    Column("scope_id", Id, primary_key=True),  # whose log: a company, or an organization
+    Column("user_id", Text, primary_key=True),  # blank: of everybody
+    Column("day", Integer, primary_key=True, autoincrement=False),  # since 1970; -1: of all days
+    Column("action", Text, primary_key=True),
+    Column("resource_type", Text, primary_key=True),
+    Column("shard", SmallInteger, primary_key=True, autoincrement=False),  # the number is the sum over all of them
+    Column("n", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 # Holds a row only inside the transaction in which retention deletes: SQLite's triggers look for it.
 audit_retention = Table(
     "audit_retention",

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import Column, bindparam, func, select, tuple_
+from sqlalchemy import Column, bindparam, select, tuple_
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -71,13 +71,13 @@ def entry_from(row: Row) -> Entry:
 
 
 @cache
-def page_of(filters: frozenset[str]) -> tuple[Statement, Statement]:
-    """The page and the count, for the filters that are given (`organization_id` is one too).
+def page_of(filters: frozenset[str]) -> Statement:
+    """The page, for the filters that are given (`organization_id` is one too).
 
     The ids are found in the index alone; only the rows that are shown are looked up.
     """
     shown = entries.alias("shown")
-    where = _where(filters)
+    where = where_clauses(filters)
     ids = (
         select(entries.c.id)
         .where(*where)
@@ -91,7 +91,7 @@ def page_of(filters: frozenset[str]) -> tuple[Statement, Statement]:
         .select_from(ids.join(shown, shown.c.id == ids.c.id))
         .order_by(shown.c.created_at.desc(), shown.c.id.desc())
     )
-    return Statement(page), Statement(select(func.count()).select_from(entries).where(*where))
+    return Statement(page)
 
 
 @cache
@@ -100,7 +100,7 @@ def batch_of(filters: frozenset[str]) -> Statement:
     return Statement(
         select(*_COLUMNS)
         .where(
-            *_where(filters),
+            *where_clauses(filters),
             tuple_(entries.c.created_at, entries.c.id)
             > tuple_(
                 bindparam("after_at", type_=entries.c.created_at.type), bindparam("after_id", type_=entries.c.id.type)
@@ -111,7 +111,7 @@ def batch_of(filters: frozenset[str]) -> Statement:
     )
 
 
-def _where(filters: frozenset[str]) -> list[ColumnElement[Any]]:
+def where_clauses(filters: frozenset[str]) -> list[ColumnElement[Any]]:
     given = [name for name in _SELECTIVE if name in filters]
     return [
         entries.c.company_id == bindparam("company_id"),

@@ -12,7 +12,7 @@ from penstock.http.answers import Answer
 from penstock.http.openapi import PAGING, PERIOD, Fields, listed, problems, query
 from penstock.ids import is_uuid
 from penstock.platform.access import Access, access_of, guard
-from penstock.platform.audit import queries
+from penstock.platform.audit import counting, queries
 from penstock.platform.audit.queries import FILTERS, Entry, entry_from
 from penstock.platform.paging import Page, period, query_of
 from penstock.platform.parts import parts_of
@@ -72,12 +72,11 @@ async def read_audit(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
         elif name == "user_id" and name in given:
             return page.answer([], 0)
     where = _log_of(access_of(request)) | given
-    statement, count = queries.page_of(frozenset(where) - {"company_id"})
-    bounds: dict[str, Any] = where | period(page.query)
-    database = parts_of(request).database
-    total = await database.slow(count, **bounds)
-    rows = await database.slow(statement, **bounds, **page.bounds)
-    return page.answer([entry_from(row) for row in rows], total[0][0])
+    bounds, database = period(page.query), parts_of(request).database
+    total = await counting.total(database, where, **bounds)
+    statement = queries.page_of(frozenset(where) - {"company_id"})
+    rows = await database.slow(statement, **where, **bounds, **page.bounds)
+    return page.answer([entry_from(row) for row in rows], total)
 
 
 @get(
