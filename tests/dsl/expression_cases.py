@@ -11,7 +11,7 @@ import msgspec
 from penstock.dsl.expressions.allowed import wrapped
 
 NAMES = ["a", "b", "key", "value", "name"]
-TEXTS = ["", "a", "b", "aXb", "é😀", "a,b,c", "12", "-3.5", "0", "\x7f\n\"\\", "true", '{"a":[1,null]}', " x ", "a" * 70]
+TEXTS = ["", "a", "b", "aXb", "é😀", "a,b,c", "12", "-3.5", "0", '\x7f\n"\\', "true", '{"a":[1,null]}', " x ", "a" * 70]
 NUMBERS: list[int | float] = [0, 1, 2, 3, -1, -2, 10, 2.5, -0.5, 1.0, 0.1, 1e-5, 1e17, 2**53, 2**53 + 1, 10**20, 100]
 PLAIN = ["length", "keys", "add", "any", "all", "first", "last", "sort", "unique", "min", "max", "reverse", "flatten",
          "to_entries", "from_entries", "ascii_downcase", "ascii_upcase", "tojson", "fromjson", "tostring", "tonumber",
@@ -22,6 +22,52 @@ WITH_CODE = ["map", "map_values", "select", "sort_by", "group_by", "unique_by", 
              "first", "add", "with_entries", "map", "select"]  # fmt: skip
 OPERATORS = ["+", "-", "*", "/", "%", "==", "!=", "<", ">", "<=", ">=", "and", "or", "//", "+", "==", "//"]
 UPDATES = ["=", "|=", "+=", "-=", "*=", "/=", "%=", "//="]
+WORDS = [".", "a", ".a", '"x"', '"\\(', ")", "(", "[", "]", "{", "}", ":", ",", "|", "?", "//", "-", "1", "2.5", "$x",
+         "as", "as $x |", "if", "then", "else", "end", "elif", "and", "or", "+", "*", "==", "<", "=", "|=", "+=",
+         "map(", "length", "not", "select(", "..", ".[0]", ".[]", "null", "true", ";", "del(", ".[1:]", "$x.a", "empty",
+         "{a}", "{$x}", '."a"', "#c\n", " ", "-1", ".[-1]", "/", "%", "!=", "?//", "first(", "add"]  # fmt: skip
+TYPICAL = [
+    ".",
+    ".customer.name",
+    ".items[0].sku",
+    ".items[-1]",
+    ".customer.address.city",
+    '.note // "none"',
+    '.total > 10 and .status == "open"',
+    '.status == "open" or .status == "held" | not',
+    ".items | length",
+    "[.items[].sku]",
+    ".items | map(.price * .count) | add",
+    "[.items[] | select(.gift) | .sku]",
+    '.items | map(select(.price >= 2)) | sort_by(.price) | map(.sku) | join(", ")',
+    "{id, name: .customer.name, total: (.total + 1), tags: .customer.tags}",
+    '"Order \\(.id) of \\(.customer.name): \\(.items | length) items"',
+    'if .total > 100 then "large" elif .total > 10 then "medium" else "small" end',
+    "$context.limit - 1",
+    "$input.customer + {seen: true}",
+    ". + {count: (.items | length)}",
+    ".customer | to_entries | map(.key)",
+    ".customer | with_entries(select(.value != null))",
+    ".items | group_by(.gift) | map({gift: .[0].gift, n: length})",
+    ".items | any(.price > 5)",
+    ".items | all(.count > 0)",
+    '.customer.email | split("@") | .[1]',
+    '.customer.tags | contains(["vip"])',
+    ".status | ascii_upcase",
+    ".error.status >= 500",
+    '.customer.email | startswith("ada") and endswith(".com")',
+    "[.items[] | {sku, cost: (.price * .count)}] | max_by(.cost).sku",
+    ".items | map(.sku) - $context.seen",
+    "del(.customer, .items)",
+    '.status = "done" | .customer.name |= ascii_upcase',
+    ".items[1:] | first",
+    "$item.price * $item.count",
+    "(.items | length) as $n | {n: $n, mean: (.total / $n)}",
+    ".customer.name?",
+    ".items | map(.gift // false)",
+    'has("customer")',
+    "[.items[].price] | add / length | floor",
+]
 
 
 class Writer:
@@ -56,7 +102,7 @@ class Writer:
                 f"({one})?",
                 f"({one}){self._suffix()}",
                 f"-({one})",
-                f"{{a: ({one}), {choose(NAMES)}, (({two})|tostring): 1, $x, \"k\\({one})\": {self._leaf()}}}",
+                f'{{a: ({one}), {choose(NAMES)}, (({two})|tostring): 1, $x, "k\\({one})": {self._leaf()}}}',
                 f"{{{choose(NAMES)}: {one}, b: {two}}}",
                 f"if {one} then {two} else {self._leaf()} end",
                 f"if {one} then {two} elif {self._leaf()} then 1 end",

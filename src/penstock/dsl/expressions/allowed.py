@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import jq
 
 from penstock.dsl.expressions.failures import NotAnExpression
-from penstock.dsl.expressions.lexer import Token, scan
+from penstock.dsl.expressions.lexer import Token, tokens
 
 LONGEST = 8 * 1024
 _REFUSED = frozenset(
@@ -32,6 +32,7 @@ _REFUSED = frozenset(
         "$__prog_args",
     }
 )
+_NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _COLON = re.compile(r"\s*:(?!:)")
 _PLACE = re.compile(r"line (\d+), column (\d+)")
 
@@ -56,7 +57,7 @@ def require_allowed(text: str) -> None:
         raise NotAnExpression(f"an expression may have {LONGEST // 1024} KiB at most")
     if not text.strip():
         raise NotAnExpression("an expression must not be blank")
-    if "\0" in text or any("\ud800" <= one <= "\udfff" for one in text):
+    if _NO_CHARACTER.search(text):
         raise NotAnExpression("contains a character that no expression may have")
     _refuse(text)
 
@@ -88,7 +89,7 @@ def _before(names: tuple[str, ...]) -> str:
 def _refuse(text: str) -> None:
     """Look at every name that is neither in a string nor a field: in `"\\(env)"` it is code, in `.env` it is not."""
     before = ""
-    for token in scan(text):
+    for token in tokens(text):
         if token.kind == "name":
             name = f"$ {token.text}" if before == "$" else token.text
             _refuse_name(name, is_key=_is_key(text, token, before))

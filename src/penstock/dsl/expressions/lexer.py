@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from penstock.dsl.expressions.failures import NotAnExpression
@@ -35,6 +36,12 @@ class Token(NamedTuple):
     at: int
     end: int
     within: str  # the bracket that is open here, "" when none is
+
+
+@lru_cache(maxsize=4)
+def tokens(text: str) -> tuple[Token, ...]:
+    """All of them. Kept a moment: one text is looked at from several sides."""
+    return tuple(scan(text))
 
 
 def scan(text: str, at: int = 0) -> Iterator[Token]:

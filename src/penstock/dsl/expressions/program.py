@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from penstock.dsl.expressions.allowed import require_allowed
 from penstock.dsl.expressions.failures import NotAnExpression
 from penstock.dsl.expressions.fast import compiled
-from penstock.dsl.expressions.lexer import scan
+from penstock.dsl.expressions.lexer import tokens
 
 Fast = Callable[[Any, Mapping[str, Any]], Any]
 
@@ -34,5 +34,5 @@ def program(text: str) -> Program:
 
 def _variables(text: str) -> frozenset[str]:
     """Bound ones too: to bind one more than is used costs little."""
-    names = (token.text[1:].strip() for token in scan(text) if token.kind == "name" and token.text[0] == "$")
+    names = (token.text[1:].strip() for token in tokens(text) if token.kind == "name" and token.text[0] == "$")
     return frozenset(names) - {"__loc__"}

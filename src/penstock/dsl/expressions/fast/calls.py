@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.dsl.expressions.failures import NeedsJq
-from penstock.dsl.expressions.fast import pieces
+from penstock.dsl.expressions.fast import paths, pieces
 from penstock.dsl.expressions.fast.access import each
 from penstock.dsl.expressions.fast.code import ALL, ENDLESS, NOTHING, Code, Growth
 from penstock.dsl.expressions.fast.functions import (
@@ -46,7 +46,7 @@ def _without(name: str) -> Code:
     if name in PLAIN:
         return Code(one=PLAIN[name], growth=_growth(name))
     if name == "empty":
-        return pieces.nothing()
+        return paths.nothing()
     if name == "error":
         return Code(one=_left_to_jq)
     if name in KINDS:
@@ -76,7 +76,7 @@ def _error(argument: Code) -> Code:
 
 
 def _map(function: Code) -> Code:
-    return pieces.array(pieces.piped(pieces.every(pieces.identity()), function))
+    return pieces.array(pieces.piped(paths.every(paths.identity()), function))
 
 
 def _select(condition: Code) -> Code:

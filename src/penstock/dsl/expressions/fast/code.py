@@ -73,3 +73,8 @@ def _once(one: One | None) -> Many:
         yield one(dot, scope)
 
     return many
+
+
+def repeats(*codes: Code) -> float:
+    """How often what stands beside them can be repeated."""
+    return 1 if all(code.one is not None for code in codes) else ENDLESS

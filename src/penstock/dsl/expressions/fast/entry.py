@@ -6,6 +6,7 @@ from typing import Any
 from penstock.dsl.expressions.failures import NeedsJq, NotAnExpression
 from penstock.dsl.expressions.fast.code import Code
 from penstock.dsl.expressions.fast.parser import parsed
+from penstock.dsl.expressions.fast.paths import along
 from penstock.dsl.expressions.fast.scope import LONGEST_TEXT, Fails, Scope, Unsupported
 
 # A result that can hold its input a few times needs no look; others are measured, up to this many values.
@@ -25,6 +26,23 @@ def compiled(text: str) -> tuple[Fast, frozenset[str]] | None:
 
 
 def _function(code: Code) -> Fast:
+    return _running(code) if code.path is None else _following(code.path)
+
+
+def _following(path: tuple[str | int, ...]) -> Fast:
+    """A path alone takes no variables and costs nothing to speak of."""
+    get, nowhere = along(path), Scope({})
+
+    def fast(dot: Any, variables: Mapping[str, Any]) -> Any:
+        try:
+            return get(dot, nowhere)
+        except Fails:
+            raise NeedsJq from None
+
+    return fast
+
+
+def _running(code: Code) -> Fast:
     measured = sum(code.growth) > _FEW_TIMES
     names = tuple(code.free)
     one, many = code.one, code.many

@@ -150,13 +150,13 @@ def from_entries(value: Any, scope: Scope) -> dict[str, Any]:
 def _to_number(value: Any, scope: Scope) -> int | float:
     if is_number(value):
         return value  # type: ignore[no-any-return]
+    scope.spend(2)
     return read(text_of(value))
 
 
 def _from_json(value: Any, scope: Scope) -> Any:
-    text = text_of(value)
-    scope.spend_on_text(len(text))
-    scope.spend(len(text) >> 4)
+    text = _read(value, scope)
+    scope.spend(4 + (len(text) >> 4))
     if _NOT_PLAIN.search(text):
         raise NeedsJq
     try:
@@ -191,7 +191,7 @@ def contains(value: Any, other: Any, scope: Scope) -> bool:
 
 
 def _contains(value: Any, other: Any, scope: Scope) -> bool:
-    scope.spend(1)
+    scope.spend(2)
     if type_name(value) != type_name(other):
         return False
     if type(value) is dict:
@@ -218,6 +218,13 @@ def _joined(value: Any, scope: Scope) -> str:
     return to_string(value, scope) if type(value) is bool or is_number(value) else text_of(value)
 
 
+def _read(value: Any, scope: Scope) -> str:
+    """A text all of which will be looked at."""
+    text = text_of(value)
+    scope.spend_on_text(len(text))
+    return text
+
+
 def _starts(value: Any, start: Any, scope: Scope) -> bool:
     return text_of(value).startswith(text_of(start))
 
@@ -236,8 +243,8 @@ PLAIN: dict[str, Function] = {
     "add": _add,
     "all": lambda value, scope: all(is_true(one) for one in each(value, scope)),
     "any": lambda value, scope: any(is_true(one) for one in each(value, scope)),
-    "ascii_downcase": lambda value, scope: text_of(value).translate(_LOWER),
-    "ascii_upcase": lambda value, scope: text_of(value).translate(_UPPER),
+    "ascii_downcase": lambda value, scope: _read(value, scope).translate(_LOWER),
+    "ascii_upcase": lambda value, scope: _read(value, scope).translate(_UPPER),
     "ceil": _rounded(math.ceil),
     "first": lambda value, scope: item(value, 0),
     "flatten": _flatten,
@@ -247,19 +254,19 @@ PLAIN: dict[str, Function] = {
     "keys": _keys,
     "last": lambda value, scope: item(value, -1),
     "length": _length,
-    "ltrim": lambda value, scope: text_of(value).lstrip(_WHITE),
+    "ltrim": lambda value, scope: _read(value, scope).lstrip(_WHITE),
     "max": lambda value, scope: greatest(array_of(value), ranked(value, scope)),
     "min": lambda value, scope: least(array_of(value), ranked(value, scope)),
     "not": lambda value, scope: not is_true(value),
     "reverse": _reverse,
     "round": _rounded(_round),
-    "rtrim": lambda value, scope: text_of(value).rstrip(_WHITE),
+    "rtrim": lambda value, scope: _read(value, scope).rstrip(_WHITE),
     "sort": _sort,
     "to_entries": to_entries,
     "tojson": to_json,
     "tonumber": _to_number,
     "tostring": to_string,
-    "trim": lambda value, scope: text_of(value).strip(_WHITE),
+    "trim": lambda value, scope: _read(value, scope).strip(_WHITE),
     "type": lambda value, scope: type_name(value),
     "unique": _unique,
 }
@@ -269,8 +276,8 @@ WITH_VALUE: dict[str, Callable[[Any, Any, Scope], Any]] = {
     "has": lambda value, key, scope: has(value, key),
     "inside": lambda value, other, scope: contains(other, value, scope),
     "join": _join,
-    "ltrimstr": lambda value, start, scope: value.removeprefix(start) if _starts(value, start, scope) else value,
-    "rtrimstr": lambda value, end, scope: value.removesuffix(end) if _ends(value, end, scope) else value,
+    "ltrimstr": lambda value, start, scope: _read(value, scope).removeprefix(text_of(start)),
+    "rtrimstr": lambda value, end, scope: _read(value, scope).removesuffix(text_of(end)),
     "split": _split,
     "startswith": _starts,
 }

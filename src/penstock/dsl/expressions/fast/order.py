@@ -24,7 +24,7 @@ def is_true(value: Any) -> bool:
 
 def rank(value: Any, scope: Scope) -> tuple[Any, ...]:
     """Ranks compare as jq compares the values."""
-    scope.spend(1)
+    scope.spend(2)
     if value is None:
         return (0,)
     kind = type(value)
@@ -38,14 +38,18 @@ def rank(value: Any, scope: Scope) -> tuple[Any, ...]:
     if kind is list:
         return (5, [rank(item, scope) for item in value])
     if kind is dict:
+        scope.spend(2 * len(value))
         keys = sorted(value)
         return (6, keys, [rank(value[key], scope) for key in keys])
     raise NeedsJq
 
 
 def equal(left: Any, right: Any, scope: Scope) -> bool:
-    if type(left) is str or type(right) is str or left is None or right is None:
-        return type(left) is type(right) and bool(left == right)
+    if type(left) is str and type(right) is str:
+        scope.spend(len(left) >> 8)
+        return left == right
+    if left is None or right is None:
+        return left is right
     if is_number(left) and is_number(right):
         return exact(left) == exact(right)
     return rank(left, scope) == rank(right, scope)

@@ -4,18 +4,21 @@ import json
 from typing import Any
 
 from penstock.dsl.expressions.failures import NeedsJq
-from penstock.dsl.expressions.fast import pieces
+from penstock.dsl.expressions.fast import paths, pieces
 from penstock.dsl.expressions.fast.calls import call
 from penstock.dsl.expressions.fast.code import Code
+from penstock.dsl.expressions.fast.cursor import Cursor
 from penstock.dsl.expressions.fast.numbers import read
 from penstock.dsl.expressions.fast.operators import OPERATORS
 from penstock.dsl.expressions.fast.scope import Unsupported
 from penstock.dsl.expressions.fast.updates import UPDATES, deleted, updated
-from penstock.dsl.expressions.lexer import Token, scan
+from penstock.dsl.expressions.lexer import Token, tokens
 
 _KEYWORDS = frozenset(
     "as def module import include if then else elif end and or reduce foreach try catch label break __loc__".split()  # noqa: SIM905
 )
+# In tokens. Nobody writes longer ones by hand, and they would take long to read.
+_LONGEST = 500
 _CONSTANTS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _LEFT, _RIGHT, _ALONE = "left", "right", "alone"
 _STRENGTH: dict[str, tuple[int, str]] = {
@@ -31,47 +34,21 @@ _STRENGTH: dict[str, tuple[int, str]] = {
 
 def parsed(text: str) -> Code:
     """Raises Unsupported for what is not of this part, or not jq at all."""
-    parser = _Parser([token for token in scan(text) if token.kind not in {"space", "comment"}])
+    words = [token for token in tokens(text) if token.kind not in {"space", "comment"}]
+    if len(words) > _LONGEST:
+        raise Unsupported
+    parser = _Parser(words)
     code = parser.query()
     if parser.here is not None:
         raise Unsupported
     return code
 
 
-class _Parser:
-    def __init__(self, tokens: list[Token]) -> None:
-        self._tokens = tokens
-        self._at = 0
-
-    @property
-    def here(self) -> Token | None:
-        return self._tokens[self._at] if self._at < len(self._tokens) else None
-
-    def _is(self, *texts: str) -> bool:
-        token = self.here
-        return token is not None and token.text in texts and token.kind not in {"text", "quote"}
-
-    def _take(self, *texts: str) -> bool:
-        if self._is(*texts):
-            self._at += 1
-            return True
-        return False
-
-    def _next(self) -> Token:
-        token = self.here
-        if token is None:
-            raise Unsupported
-        self._at += 1
-        return token
-
-    def _expect(self, text: str) -> None:
-        if not self._take(text):
-            raise Unsupported
-
+class _Parser(Cursor):
     def query(self) -> Code:
         """`a | b`, where `source as $name |` takes all that follows."""
         steps = [self._list()]
-        while self._take("|"):
+        while self.take("|"):
             steps.append(self._list())
         code = steps[0]
         for step in steps[1:]:
@@ -80,18 +57,18 @@ class _Parser:
 
     def _list(self) -> Code:
         items = [self._bound()]
-        while self._take(","):
+        while self.take(","):
             items.append(self._bound())
         return items[0] if len(items) == 1 else pieces.listed(items)
 
     def _bound(self) -> Code:
         source = self._expression()
-        if not self._take("as"):
+        if not self.take("as"):
             return source
-        token = self._next()
+        token = self.following()
         if token.kind != "name" or token.text[0] != "$":
             raise Unsupported
-        self._expect("|")
+        self.expect("|")
         return pieces.bound(source, _variable(token), self.query())
 
     def _expression(self, weakest: int = 0) -> Code:
@@ -100,7 +77,7 @@ class _Parser:
             strength, side = _STRENGTH[token.text]
             if strength < weakest:
                 break
-            self._at += 1
+            self.following()
             right = self._expression(strength if side == _RIGHT else strength + 1)
             left = _operation(token.text, left, right)
             if side == _ALONE and self.here is not None and _STRENGTH.get(self.here.text, (0, ""))[0] == strength:
@@ -108,12 +85,12 @@ class _Parser:
         return left
 
     def _term(self) -> Code:
-        token = self._next()
+        token = self.following()
         if token.kind == "operator" and token.text == "-":
             return self._negative()
         code = self._start(token)
         while self.here is not None:
-            following = pieces.attempted(code) if self._take("?") else self._suffix(code)
+            following = paths.attempted(code) if self.take("?") else self._suffix(code)
             if following is None:
                 break
             code = following
@@ -122,20 +99,20 @@ class _Parser:
     def _negative(self) -> Code:
         token = self.here
         if token is not None and token.kind == "number" and float(token.text):
-            number = _number(self._next())
-            return self._not_followed(pieces.constant(-number))
+            number = _number(self.following())
+            return self._not_followed(paths.constant(-number))
         return pieces.negated(self._term())
 
     def _not_followed(self, code: Code) -> Code:
-        if self._is(".", "[", "?") or (self.here is not None and self.here.kind == "field"):
+        if self.stands(".", "[", "?") or (self.here is not None and self.here.kind == "field"):
             raise Unsupported
         return code
 
     def _start(self, token: Token) -> Code:
         if token.kind == "field":
-            return self._optional(pieces.identity(), pieces.constant(token.text[1:]))
+            return self._optional(paths.identity(), paths.constant(token.text[1:]))
         if token.kind == "number":
-            return pieces.constant(_number(token))
+            return paths.constant(_number(token))
         if token.kind == "quote":
             return self._string()
         if token.kind == "name":
@@ -145,22 +122,22 @@ class _Parser:
         if token.text != ".":
             raise Unsupported
         if self.here is not None and self.here.kind == "quote":
-            self._at += 1
-            return self._optional(pieces.identity(), self._string())
-        return pieces.identity()
+            self.following()
+            return self._optional(paths.identity(), self._string())
+        return paths.identity()
 
     def _suffix(self, term: Code) -> Code | None:
         token = self.here
         assert token is not None  # noqa: S101 - asked only where there is one
         if token.kind == "field":
-            self._at += 1
-            return self._optional(term, pieces.constant(token.text[1:]))
+            self.following()
+            return self._optional(term, paths.constant(token.text[1:]))
         if token.text == "." and token.kind == "operator":
-            self._at += 1
+            self.following()
             if self.here is not None and self.here.kind == "quote":
-                self._at += 1
+                self.following()
                 return self._optional(term, self._string())
-            if not self._is("["):
+            if not self.stands("["):
                 raise Unsupported
             return self._index(term, after_dot=True)
         if token.text == "[" and token.kind == "open":
@@ -168,147 +145,147 @@ class _Parser:
         return None
 
     def _index(self, term: Code, *, after_dot: bool) -> Code:
-        self._expect("[")
-        if self._take("]"):
+        self.expect("[")
+        if self.take("]"):
             return self._each(term)
-        if self._take(":"):
+        if self.take(":"):
             end = self.query()
-            self._expect("]")
-            return self._slice(term, pieces.constant(None), end, after_dot=after_dot)
+            self.expect("]")
+            return self._slice(term, paths.constant(None), end, after_dot=after_dot)
         key = self.query()
-        if self._take("]"):
+        if self.take("]"):
             return self._optional(term, key)
-        self._expect(":")
-        end = pieces.constant(None) if self._is("]") else self.query()
-        self._expect("]")
+        self.expect(":")
+        end = paths.constant(None) if self.stands("]") else self.query()
+        self.expect("]")
         return self._slice(term, key, end, after_dot=after_dot)
 
     def _each(self, term: Code) -> Code:
         """`term[]?` forgives what cannot be iterated, not an error of the term."""
-        if self._take("?"):
-            return pieces.piped(term, pieces.attempted(pieces.every(pieces.identity())))
-        return pieces.every(term)
+        if self.take("?"):
+            return pieces.piped(term, paths.attempted(paths.every(paths.identity())))
+        return paths.every(term)
 
     def _slice(self, term: Code, start: Code, end: Code, *, after_dot: bool) -> Code:
-        if after_dot or start.one is None or end.one is None or self._is("?"):
+        if after_dot or start.one is None or end.one is None or self.stands("?"):
             raise Unsupported
-        return pieces.sliced(term, start, end)
+        return paths.sliced(term, start, end)
 
     def _optional(self, term: Code, key: Code) -> Code:
         """`term.key?` forgives a failed index, not an error of the term."""
         value = _fixed(key)
-        if not self._take("?"):
-            return pieces.indexed(term, key) if value is None else pieces.keyed(term, value)
+        if not self.take("?"):
+            return paths.indexed(term, key) if value is None else paths.keyed(term, value)
         if value is None:
             raise Unsupported
-        return pieces.piped(term, pieces.attempted(pieces.keyed(pieces.identity(), value)))
+        return pieces.piped(term, paths.attempted(paths.keyed(paths.identity(), value)))
 
     def _string(self) -> Code:
         """After its opening quote."""
         parts: list[str | Code] = []
         while True:
-            token = self._next()
+            token = self.following()
             if token.kind == "text":
                 parts.append(_text(token))
             elif token.kind == "interpolate":
                 parts.append(self.query())
-                if self._next().kind != "resume":
+                if self.following().kind != "resume":
                     raise Unsupported
             elif token.kind == "quote":
                 break
             else:
                 raise Unsupported
         if all(isinstance(part, str) for part in parts):
-            return pieces.constant("".join(part for part in parts if isinstance(part, str)))
+            return paths.constant("".join(part for part in parts if isinstance(part, str)))
         return pieces.text(parts)
 
     def _named(self, token: Token) -> Code:
         name = token.text
         if name[0] == "$":
-            return pieces.variable(_variable(token))
+            return paths.variable(_variable(token))
         if name == "if":
             return self._conditional()
         if name in _KEYWORDS:
             raise Unsupported
         if name in _CONSTANTS:
-            if self._is("("):
+            if self.stands("("):
                 raise Unsupported
-            return pieces.constant(_CONSTANTS[name])
+            return paths.constant(_CONSTANTS[name])
         return self._call(name)
 
     def _call(self, name: str) -> Code:
         arguments = []
-        if self._take("("):
+        if self.take("("):
             if name == "del":
                 return self._deletion()
             arguments.append(self.query())
-            while self._take(";"):
+            while self.take(";"):
                 arguments.append(self.query())
-            self._expect(")")
+            self.expect(")")
         return call(name, arguments)
 
     def _deletion(self) -> Code:
         targets = [self._expression()]
-        while self._take(","):
+        while self.take(","):
             targets.append(self._expression())
-        self._expect(")")
+        self.expect(")")
         return deleted(targets)
 
     def _conditional(self) -> Code:
         condition = self.query()
-        self._expect("then")
+        self.expect("then")
         then = self.query()
-        if self._take("elif"):
+        if self.take("elif"):
             return pieces.conditional(condition, then, self._conditional())
-        otherwise = self.query() if self._take("else") else pieces.identity()
-        self._expect("end")
+        otherwise = self.query() if self.take("else") else paths.identity()
+        self.expect("end")
         return pieces.conditional(condition, then, otherwise)
 
     def _bracketed(self, bracket: str) -> Code:
         if bracket == "(":
             code = self.query()
-            self._expect(")")
+            self.expect(")")
             return code
         if bracket == "{":
             return self._mapping()
-        if self._take("]"):
-            return pieces.array(pieces.nothing())
+        if self.take("]"):
+            return pieces.array(paths.nothing())
         code = self.query()
-        self._expect("]")
+        self.expect("]")
         return pieces.array(code)
 
     def _mapping(self) -> Code:
         members = []
-        while not self._take("}"):
+        while not self.take("}"):
             members.append(self._member())
-            if not self._take(","):
-                self._expect("}")
+            if not self.take(","):
+                self.expect("}")
                 break
         return pieces.mapping(members)
 
     def _member(self) -> tuple[Code, Code]:
-        token = self._next()
+        token = self.following()
         if token.kind == "name":
             bare = token.text[0] != "$"
             name = token.text if bare else _variable(token)
-            key = pieces.constant(name) if bare or not self._is(":") else pieces.variable(name)
-            value = pieces.keyed(pieces.identity(), name) if bare else pieces.variable(name)
+            key = paths.constant(name) if bare or not self.stands(":") else paths.variable(name)
+            value = paths.keyed(paths.identity(), name) if bare else paths.variable(name)
         elif token.kind == "quote":
             key = self._string()
-            value = pieces.indexed(pieces.identity(), key)
+            value = paths.indexed(paths.identity(), key)
         elif token.text == "(" and token.kind == "open":
             key = self.query()
-            self._expect(")")
-            if not self._is(":"):
+            self.expect(")")
+            if not self.stands(":"):
                 raise Unsupported
             value = key
         else:
             raise Unsupported
-        return key, self._value() if self._take(":") else value
+        return key, self._value() if self.take(":") else value
 
     def _value(self) -> Code:
         code = self._expression()
-        while self._take("|"):
+        while self.take("|"):
             code = pieces.piped(code, self._expression())
         return code
 

@@ -7,7 +7,7 @@ from penstock.dsl.expressions.fast.access import item
 from penstock.dsl.expressions.fast.code import Code
 from penstock.dsl.expressions.fast.operators import OPERATORS
 from penstock.dsl.expressions.fast.order import is_true
-from penstock.dsl.expressions.fast.pieces import along
+from penstock.dsl.expressions.fast.paths import along
 from penstock.dsl.expressions.fast.scope import Fails, Scope, Unsupported
 
 UPDATES = frozenset({"=", "|=", "+=", "-=", "*=", "/=", "%=", "//="})
@@ -52,13 +52,14 @@ def _modified(target: Code, path: Path, value: Code) -> Code:
 def deleted(targets: list[Code]) -> Code:
     """Several at once only by name: numbers of items move as others go."""
     paths: list[Path] = [target.path for target in targets if target.path]
+    gets = [along(path) for path in paths]
     several = len(targets) > 1
     if len(paths) < len(targets) or (several and any(type(key) is int for path in paths for key in path)):
         raise Unsupported
 
     def one(dot: Any, scope: Scope) -> Any:
-        for path in paths:
-            along(path)(dot, scope)
+        for get in gets:
+            get(dot, scope)
         for path in paths:
             dot = _without(dot, path, scope)
         return dot
@@ -96,7 +97,7 @@ def _without(value: Any, path: Path, scope: Scope) -> Any:
         return value
     if rest:
         return _set(value, (key,), _without(inner, rest, scope), scope)
-    scope.spend(len(value) >> 3)
+    scope.spend(len(value) >> 2)
     if isinstance(key, str):
         return {name: one for name, one in value.items() if name != key}
     at = key + len(value) if key < 0 else key
