@@ -1,6 +1,7 @@
 """What every test may ask for: a database of each kind, and a running application to talk to."""
 
 import asyncio
+import gc
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -10,21 +11,49 @@ from typing import Any
 
 import httpx
 import pytest
+from argon2 import PasswordHasher
+from litestar import Litestar
+from litestar.datastructures import State
 
+import penstock.app
+from penstock.accounts import passwords
 from penstock.accounts.hooks import Hooks
-from penstock.app import create_app
-from penstock.http.edge import App
+from penstock.http.edge import App, Edge
 from penstock.settings import Settings, load
 from penstock.storage import Database, migrate, open_database
 from tests import postgresql
+from tests.platform.iam.certificates import Authority
 
 for variable in [name for name in os.environ if name.startswith("PENSTOCK_")]:
     del os.environ[variable]
 
 
+def pytest_collection_finish() -> None:
+    # All that was imported stays to the end: the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes that cost next to nothing. Where it matters what they cost, this fixture is another one."""
+    monkeypatch.setattr(passwords, "_argon2", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_authorities(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests meet no public site, so one certificate is enough to trust: a server that starts reads the public ones
+    twice, which is a third of the time that starting takes."""
+    file = tmp_path_factory.mktemp("authorities") / "one.pem"
+    file.write_text(Authority().pem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(file))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -82,7 +111,8 @@ def settings_with(database_url: str) -> Callable[..., Settings]:
     """Settings of a test server, with what the test wants different."""
 
     def make(**overrides: Any) -> Settings:
-        return load(environ={}, overrides={"database": database_url, **overrides}).settings
+        # What is about executions asks for an engine; the others need not wait for one to start.
+        return load(environ={}, overrides={"database": database_url, "engine": "none", **overrides}).settings
 
     return make
 
@@ -110,6 +140,34 @@ def client_of(app: App, *, address: str = "203.0.113.7", base_url: str = "http:/
     return httpx.AsyncClient(transport=transport, base_url=base_url)
 
 
+_kept: list[Litestar] = []
+
+
+def build(settings: Settings, hooks: Hooks | None) -> Edge:
+    """`create_app`, on routes that an earlier test is done with: building them takes longer than most tests.
+
+    Whatever depends on settings is in the lifespan and in the state, and those are new.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if _kept:
+            patch.setattr(penstock.app, "Litestar", _anew)
+            patch.setattr(penstock.app.api, "router", lambda: None)
+        edge = penstock.app.create_app(settings, hooks)
+    assert isinstance(edge, Edge)
+    return edge
+
+
+def _anew(*, lifespan: list[Any], **_: Any) -> Litestar:
+    litestar = _kept.pop()
+    litestar.state = State()
+    litestar._lifespan_managers = lifespan
+    return litestar
+
+
+def keep(edge: Edge) -> None:
+    _kept.append(edge.app)
+
+
 Serve = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
@@ -122,9 +180,11 @@ def serve(settings_with: Callable[..., Settings]) -> Serve:
 
     @asynccontextmanager
     async def run(*, hooks: Hooks | None = None, **overrides: Any) -> AsyncIterator[httpx.AsyncClient]:
-        async with started(create_app(settings_with(**overrides), hooks)) as app, client_of(app) as client:
+        built = build(settings_with(**overrides), hooks)
+        async with started(built) as app, client_of(app) as client:
             client.app = app  # type: ignore[attr-defined]
             yield client
+        keep(built)
 
     return run
 

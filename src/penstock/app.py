@@ -92,7 +92,7 @@ def _assemble(
             app.state.accounts = accounts = await Accounts.start(settings, database, resolved)
             stack.push_async_callback(accounts.stop)
             if not mount:
-                app.state.platform = starting.start(stack, settings, database, accounts, iam_types)
+                app.state.platform = await starting.start(stack, settings, database, accounts, iam_types)
             yield
 
     app = Litestar(

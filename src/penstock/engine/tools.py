@@ -3,8 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import httpx
-
 from penstock.egress import Egress
 from penstock.engine.jq import Jq
 from penstock.engine.performing import Performer
@@ -14,10 +12,9 @@ from penstock.engine.tasks.work import Limits
 
 
 class SharedTools:
-    def __init__(self, egress: Egress, limits: Limits, rpc: httpx.AsyncClient) -> None:
+    def __init__(self, egress: Egress, limits: Limits) -> None:
         self.egress = egress
         self.limits = limits
-        self.rpc = rpc
         self.http = Http(egress, limits)
         self.resources = Resources()
 
@@ -31,11 +28,10 @@ async def performing(egress: Egress, limits: Limits, jq: Jq) -> AsyncIterator[Pe
     """A performer, and everything that it needs, for as long as the block lasts."""
     await jq.start()
     try:
-        async with egress.client() as rpc:
-            tools = SharedTools(egress, limits, rpc)
-            try:
-                yield Performer(tools, jq)
-            finally:
-                await tools.close()
+        tools = SharedTools(egress, limits)
+        try:
+            yield Performer(tools, jq)
+        finally:
+            await tools.close()
     finally:
         await jq.stop()

@@ -9,7 +9,9 @@ from penstock.platform.auth import oauth2
 from penstock.platform.auth import routes as auth
 from penstock.platform.companies import routes as companies
 from penstock.platform.dashboards import routes as dashboards
+from penstock.platform.events import receiving as events_in
 from penstock.platform.events import routes as events
+from penstock.platform.executions import control_routes as execution_control
 from penstock.platform.executions import routes as executions
 from penstock.platform.iam import routes as iam
 from penstock.platform.iam.sign_in import routes as iam_sign_in
@@ -32,7 +34,9 @@ HANDLERS = [
     *workflows.HANDLERS,
     *workflow_relations.HANDLERS,
     *executions.HANDLERS,
+    *execution_control.HANDLERS,
     *events.HANDLERS,
+    *events_in.HANDLERS,
     *logs.HANDLERS,
     *dashboards.HANDLERS,
     *audit.HANDLERS,

@@ -30,7 +30,7 @@ async def start_engine(
         return None
     jq = Jq(
         processes=settings.expression_processes,
-        seconds=settings.expression_time,
+        seconds=float(settings.expression_time),
         megabytes=settings.expression_memory,
         most_output=_MOST_JQ_OUTPUT,
     )
