@@ -18,6 +18,8 @@ from collections.abc import Mapping, Sequence
 
 GRACE = 2.0
 """Seconds between asking (TERM) and ending (KILL)."""
+FOLDER = "penstock-"
+"""How the names of working directories begin."""
 _LAST_SECONDS = 10.0  # of the last command
 _GIVE_UP = 5.0  # a process that the kernel does not let go of is left to it
 _ROUND = 0.05  # a killed parent's children come to us a moment later
@@ -180,6 +182,9 @@ def _received(control: int, length: int) -> bytes:
     while len(text) < length:
         chunk = _read(control, min(1 << 16, length - len(text)))
         if not chunk:
+            # The server is gone already. We stand in the folder that it made for the process.
+            if os.path.basename(here := os.getcwd()).startswith(FOLDER):  # noqa: PTH109, PTH119 - pathlib is slow to import
+                _remove(here.encode())
             sys.exit(0)
         text += chunk
     return text

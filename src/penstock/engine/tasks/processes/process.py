@@ -193,7 +193,7 @@ async def _started(running: _Running) -> AsyncIterator[_Running]:
 
 @contextlib.asynccontextmanager
 async def _folder(command: Command) -> AsyncIterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="penstock-"))
+    folder = Path(tempfile.mkdtemp(prefix=keeper.FOLDER))
     try:
         for name, content in command.files.items():
             (folder / name).write_text(content, encoding="utf-8")
