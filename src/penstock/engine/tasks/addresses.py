@@ -1,7 +1,7 @@
 """Addresses of HTTP, as workflows and services give them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,7 +24,7 @@ def is_http(url: URL) -> bool:
 
 def url_of(address: str) -> URL:
     try:
-        url = exact(address.strip()).with_fragment(None)
+        url = exact(address.strip())
         usable = is_http(url)
     except ValueError:
         usable, url = False, URL()
@@ -49,14 +49,20 @@ def endpoint_of(endpoint: Any) -> tuple[str, Mapping[str, Any] | None]:
     return endpoint, policy
 
 
-def with_query(url: URL, added: Iterable[tuple[str, str]]) -> URL:
-    """What the address says already stays as it is."""
-    parts = [part for part in (url.raw_query_string, urlencode(list(added))) if part]
+def with_query(url: URL, added: list[tuple[str, str]]) -> URL:
+    """What the address says already stays as it is, but for its fragment, which is never sent."""
+    if not added and not url.raw_fragment:
+        return url
+    parts = [part for part in (url.raw_query_string, urlencode(added)) if part]
     return URL.build(
         scheme=url.scheme, authority=url.raw_authority, path=url.raw_path, query_string="&".join(parts), encoded=True
     )
 
 
+def without_user(url: URL) -> URL:
+    return url if url.raw_user is None else url.with_user(None)
+
+
 def shown(url: URL) -> str:
     """An address as people and logs may see it: a query or a name before the host may be a secret."""
-    return str(url.with_query(None).with_fragment(None).with_user(None))
+    return f"{url.scheme}://{url.raw_authority.rpartition('@')[2]}{url.raw_path}"

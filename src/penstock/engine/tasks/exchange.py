@@ -16,7 +16,7 @@ from yarl import URL
 
 from penstock.engine.faults import Fault, communication, validation
 from penstock.engine.tasks import authentication
-from penstock.engine.tasks.addresses import exact, is_http, shown
+from penstock.engine.tasks.addresses import exact, is_http, shown, without_user
 from penstock.engine.tasks.authentication import Policy, certificate, digest
 from penstock.engine.tasks.content import decoded, is_json, is_text, text_of
 from penstock.engine.tasks.pool import Answer
@@ -106,7 +106,7 @@ async def _followed(request: Request, redirect: bool, work: Work) -> Exchanged:
 
 def _next(request: Request, status: int, location: str) -> Request:
     try:
-        url = request.url.join(exact(location)).with_fragment(None).with_user(None)
+        url = without_user(request.url.join(exact(location)).with_fragment(None))
         usable = is_http(url)
     except ValueError:
         usable, url = False, URL()

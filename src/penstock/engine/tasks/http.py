@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from penstock.engine.faults import validation
-from penstock.engine.tasks.addresses import endpoint_of, url_of, with_query
+from penstock.engine.tasks.addresses import endpoint_of, url_of, with_query, without_user
 from penstock.engine.tasks.body import ACCEPTED
 from penstock.engine.tasks.content import encoded, pairs, plain
 from penstock.engine.tasks.exchange import Call, exchange, output_of
@@ -37,7 +37,7 @@ async def perform(arguments: Mapping[str, Any], work: Work) -> Performed:
     url = with_query(url_of(address), added)
     call = Call(
         method=method_of(arguments.get("method")),
-        url=url.with_user(None),
+        url=without_user(url),
         headers=_with_user(headers, url),
         body=body,
         policy=policy,
@@ -92,7 +92,7 @@ def headers_of(given: Any, work: Work) -> dict[str, str]:
 
 
 def _with_user(headers: CIMultiDict[str], url: URL) -> CIMultiDict[str]:
-    if url.user is not None and "Authorization" not in headers:
+    if url.raw_user is not None and "Authorization" not in headers:
         pair = f"{url.user}:{url.password or ''}"
         headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
     return headers

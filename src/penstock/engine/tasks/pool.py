@@ -8,8 +8,7 @@ by the egress policy, and the very address of each socket is checked once more b
 import asyncio
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib.metadata import version
 from ipaddress import ip_address
 from typing import Any
@@ -78,7 +77,7 @@ class Http:
         seconds: float | None = None,
     ) -> Answer:
         """Follows no redirect. Whatever goes wrong before the answer is complete is a fault of communication."""
-        with _told(url):
+        try:
             async with (
                 asyncio.timeout(seconds or self._limits.seconds),
                 self._open().request(
@@ -89,6 +88,8 @@ class Http:
                 while chunk := await response.content.readany():
                     content.add(chunk)
                 return Answer(response.status, response.reason or "", response.headers, content.whole())
+        except (aiohttp.ClientError, httpcore.ConnectError, OSError) as error:
+            raise _told(error, shown(url)) from error
 
     async def close(self) -> None:
         await self.tokens.close()
@@ -159,38 +160,33 @@ class _Resolver(AbstractResolver):
         pass
 
 
-@contextmanager
-def _told(url: URL) -> Iterator[None]:
+def _told(error: Exception, place: str) -> faults.Fault:
     """What the network did, said to a person. Texts of the libraries stay out: they name whole addresses."""
-    place = shown(url)
-    try:
-        yield
-    except EgressDenied as error:
-        raise faults.communication("Address not allowed", f"{place}: {error}", status=403) from error
-    except Unresolved as error:
-        raise faults.communication("Host not found", f"{place}: {error}; check the address") from error
-    except httpcore.ConnectError as error:
-        raise faults.communication("Not reachable", f"no connection to {place}") from error
-    except aiohttp.ClientConnectorCertificateError as error:
-        raise faults.communication(
-            "Certificate not trusted", f"the certificate of {place} was refused: {_reason(error)}"
-        ) from error
-    except aiohttp.ClientSSLError as error:
-        raise faults.communication("No secure connection", f"TLS with {place} failed: {_reason(error)}") from error
-    except aiohttp.ClientConnectorError as error:
-        raise faults.communication("Not reachable", f"no connection to {place}: {_system(error)}") from error
-    except TimeoutError as error:
-        raise faults.communication("No answer in time", f"{place} did not answer in time") from error
-    except (aiohttp.ClientConnectionError, ConnectionError) as error:
-        raise faults.communication(
-            "Connection lost", f"{place} closed the connection before its answer was complete"
-        ) from error
-    except aiohttp.ClientPayloadError as error:
-        raise faults.communication("Answer incomplete", f"the answer of {place} ended before its end") from error
-    except aiohttp.InvalidURL as error:
-        raise faults.configuration("Not an address", f"{place} is not an address that can be called") from error
-    except aiohttp.ClientError as error:
-        raise faults.communication("Answer not understood", f"what {place} answered is not HTTP") from error
+    match error:
+        case EgressDenied():
+            return faults.communication("Address not allowed", f"{place}: {error}", status=403)
+        case Unresolved():
+            return faults.communication("Host not found", f"{place}: {error}; check the address")
+        case aiohttp.ClientConnectorCertificateError():
+            detail = f"the certificate of {place} was refused: {_reason(error)}"
+            return faults.communication("Certificate not trusted", detail)
+        case aiohttp.ClientSSLError():
+            return faults.communication("No secure connection", f"TLS with {place} failed: {_reason(error)}")
+        case aiohttp.ClientConnectorError():
+            return faults.communication("Not reachable", f"no connection to {place}: {_system(error)}")
+        case TimeoutError():
+            return faults.communication("No answer in time", f"{place} did not answer in time")
+        case aiohttp.ClientPayloadError():
+            return faults.communication("Answer incomplete", f"the answer of {place} ended before its end")
+        case aiohttp.InvalidURL():
+            return faults.configuration("Not an address", f"{place} is not an address that can be called")
+        case aiohttp.ClientConnectionError() | OSError():
+            detail = f"{place} closed the connection before its answer was complete"
+            return faults.communication("Connection lost", detail)
+        case httpcore.ConnectError():
+            return faults.communication("Not reachable", f"no connection to {place}")
+        case _:
+            return faults.communication("Answer not understood", f"what {place} answered is not HTTP")
 
 
 def _reason(error: aiohttp.ClientConnectorError) -> str:

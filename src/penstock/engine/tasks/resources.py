@@ -14,7 +14,7 @@ from yarl import URL
 from penstock.dsl.parse import NotReadable, parse
 from penstock.engine import faults
 from penstock.engine.tasks import authentication
-from penstock.engine.tasks.addresses import endpoint_of, shown, url_of
+from penstock.engine.tasks.addresses import endpoint_of, shown, url_of, without_user
 from penstock.engine.tasks.content import text_of
 from penstock.engine.tasks.exchange import Call, answered
 from penstock.engine.tasks.kept import Kept
@@ -93,7 +93,7 @@ def _key(address: str, policy: Mapping[str, Any] | None, work: Work) -> str:
 
 async def _fetched(address: str, policy: Mapping[str, Any] | None, work: Work) -> Resource:
     headers = CIMultiDict({"Accept": "*/*"})
-    done = await answered(Call("GET", url_of(address).with_user(None), headers, policy=policy, redirect=True), work)
+    done = await answered(Call("GET", without_user(url_of(address)), headers, policy=policy, redirect=True), work)
     if done.answer.status != 200:
         raise faults.communication(
             "Document not there", f"{shown(done.request.url)} answered {done.answer.status} instead of a document"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.engine.faults import validation
-from penstock.engine.tasks.addresses import url_of, with_query
+from penstock.engine.tasks.addresses import url_of, with_query, without_user
 from penstock.engine.tasks.exchange import Call, exchange, output_of
 from penstock.engine.tasks.http import request_of
 from penstock.engine.tasks.openapi.arguments import placed
@@ -29,7 +29,7 @@ async def perform(arguments: Mapping[str, Any], work: Work) -> Performed:
     headers, body = request_of(given.headers, given.body, work)
     call = Call(
         method=operation.method,
-        url=with_query(url.with_user(None), given.query),
+        url=with_query(without_user(url), given.query),
         headers=headers,
         body=body,
         policy=policy,

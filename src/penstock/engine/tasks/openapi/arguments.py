@@ -39,6 +39,9 @@ def placed(operation: Operation, description: Description, given: Mapping[str, A
             _place(request, cookies, place, name, given[name], parameter)
     if left := re.search(r"\{[^{}]*\}", request.path):
         raise description.fault(f"{left[0][:100]} stands in the path of {operation.id!r}, but is no parameter of it")
+    # `..` as a value would make it the path of another operation.
+    if {".", ".."} & set(request.path.split("/")):
+        raise validation("Parameter not usable", f"a value that stands in the path of {operation.id!r} is only dots")
     if cookies:
         request.headers["Cookie"] = "; ".join(f"{name}={quote(value)}" for name, value in cookies)
     if request.body is not None:
@@ -53,8 +56,8 @@ def _place(request: Placed, cookies: Pairs, place: str, name: str, value: Any, p
     match place:
         case "path":
             text = in_path(name, value, style)
-            if text.strip(".") == "":
-                raise validation("Parameter not usable", f"{name!r} stands in a path, and cannot be {text!r} there")
+            if not text:
+                raise validation("Parameter not usable", f"{name!r} stands in a path, and cannot be nothing there")
             request.path = request.path.replace("{" + name + "}", text)
         case "query":
             request.query += in_query(name, value, style)
@@ -93,7 +96,7 @@ def _check(
         raise validation(
             "Parameter not known",
             f"{operation.id!r} has no parameter {unknown[0][:100]!r}; "
-            f"it has: {', '.join([*names, *payload.names]) or 'none'}",
+            f"it has: {', '.join(dict.fromkeys([*names, *payload.names])) or 'none'}",
         )
     required = [name for (name, place), each in parameters.items() if each.get("required") or place == "path"]
     if missing := [name for name in required if name not in given] + payload.missing(given, names):
