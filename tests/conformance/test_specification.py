@@ -1,0 +1,36 @@
+"""The specification's own kit and examples, where `PENSTOCK_SPECIFICATION` says that a checkout of it is."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from penstock.dsl.build import workflow_of
+from penstock.dsl.check import check, errors
+from tests.conformance.features import Scenario, hold, scenarios
+from tests.conformance.local import LocalRunner
+from tests.conformance.stand_in import StandIn
+
+SPECIFICATION = Path(os.environ["PENSTOCK_SPECIFICATION"])
+SCENARIOS = scenarios(SPECIFICATION / "ctk" / "features")
+EXAMPLES = sorted((SPECIFICATION / "examples").glob("*.yaml"))
+
+
+def test_the_kit_and_the_examples_are_all_there() -> None:
+    assert (len(SCENARIOS), len(EXAMPLES)) == (21, 66)
+    assert all(scenario.promises for scenario in SCENARIOS)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_scenario(scenario: Scenario, runner: asyncio.Runner, local: LocalRunner, services: StandIn) -> None:
+    outcome = runner.run(asyncio.wait_for(local.run(scenario.case, services.for_run()), 30))
+    for said, argument in scenario.promises:
+        hold(said, argument, outcome)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_valid_and_can_be_walked(example: Path) -> None:
+    text = example.read_text("utf-8")
+    assert not errors(check(text))
+    assert workflow_of(text).document.dsl.startswith("1.0")
