@@ -24,7 +24,7 @@ from penstock.storage import Database, migrate, open_database
 from tests import postgresql
 from tests.platform.iam.certificates import Authority
 
-for variable in [name for name in os.environ if name.startswith("PENSTOCK_")]:
+for variable in [name for name in os.environ if name.startswith("PENSTOCK_") and name != "PENSTOCK_SPECIFICATION"]:
     del os.environ[variable]
 
 
