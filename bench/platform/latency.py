@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Any
 
-from bench.platform.seeds import EMAIL, PASSWORD, Seeded
+from bench.platform.seeds import EMAIL, PASSWORD, Seeded, uuid_of
 from penstock.app import create_app
 from penstock.http import logs
+from penstock.http.times import rfc3339
 from penstock.settings import load
+from penstock.streams.journal import HOUR
 
 GOAL = 50.0
 
@@ -50,6 +52,14 @@ def routes(seed: Seeded) -> list[tuple[str, Callable[[int], str]]]:
         ("GET …/audit?action=", lambda n: f"{company}/audit?action=workflow.update"),
         ("GET …/audit?resource_type=", lambda n: f"{company}/audit?resource_type=execution"),
         ("GET …/audit?resource_id=", lambda n: f"{company}/audit?resource_id={seed.workflow(n)}"),
+        ("GET …/audit?user_id=", lambda n: f"{company}/audit?user_id={uuid_of('account', 0)}"),
+        ("GET …/audit?action=&resource_type=", lambda n: f"{company}/audit?action=member.add&resource_type=member"),
+        ("GET …/audit?since=", lambda n: f"{company}/audit?since=2020-01-01T12:00:00Z"),
+        ("GET …/audit?since=&until=", lambda n: f"{company}/audit?since=2020-01-01T12:00:00Z&until={_noon(seed)}"),
+        (
+            "GET …/audit?user_id=&since=",
+            lambda n: f"{company}/audit?user_id={uuid_of('account', 0)}&since={_noon(seed)}",
+        ),
         ("GET …/audit (500 rows)", lambda n: f"/companies/{seed.company(n + 1)}/audit"),
         ("GET /workflows (sees 10,000)", lambda n: f"/workflows?page={n % 5 + 1}"),
         ("GET /workflows, last page", lambda n: f"/workflows?page={every // 50}"),
@@ -79,6 +89,11 @@ def routes(seed: Seeded) -> list[tuple[str, Callable[[int], str]]]:
         ("GET /workflows/{id}/dashboard", lambda n: f"{big(n)}/dashboard"),
         ("GET /dashboard (sees 10,000)", lambda n: f"/dashboard?page={n % 5 + 1}"),
     ]
+
+
+def _noon(seed: Seeded) -> str:
+    """A time in the middle of a day, with two thirds of the audit log before it."""
+    return f"{rfc3339(seed.base - 100 * 24 * HOUR)[:10]}T12:00:00Z"
 
 
 class Caller:

@@ -57,6 +57,8 @@ async def test_a_level_means_that_level_and_above(scene: Scene) -> None:
         ("GOT", ["Got 100% of it"]),
         ("GRÖSSE", ["größe und grösse"]),
         ("öss", ["größe und grösse"]),
+        ("привет, ÄRGER", ["ПриВет, äRGer"]),
+        ("Вет, ärg", ["ПриВет, äRGer"]),
         ("nothing like it", []),
         ("'; --", []),
     ],
@@ -64,7 +66,7 @@ async def test_a_level_means_that_level_and_above(scene: Scene) -> None:
 async def test_q_is_a_part_of_the_message_in_any_case_and_its_signs_are_only_signs(
     scene: Scene, q: str, expected: list[str]
 ) -> None:
-    await scene.log("Got 100% of it", "a_b", "axb", "back\\slash", "größe und grösse")
+    await scene.log("Got 100% of it", "a_b", "axb", "back\\slash", "größe und grösse", "ПриВет, äRGer")
     answer = await scene.owner.get(f"{scene.path}/logs", params={"q": q})
     assert [item["message"] for item in answer.json()["items"]] == expected
 
@@ -80,6 +82,8 @@ async def test_logs_are_filtered_by_module_execution_and_time(scene: Scene) -> N
     assert await found(scene, f"?since={middle}") == ["three", "two"]
     assert await found(scene, f"?until={middle}") == ["one"]
     assert await found(scene, f"?module=http&since={middle}&q=w&level=info") == ["two"]
+    beyond = (await scene.owner.get(f"{scene.path}/logs?q=T&page=2&page_size=2")).json()
+    assert (beyond["items"], beyond["total"]) == ([], 2)
 
 
 @pytest.mark.parametrize(

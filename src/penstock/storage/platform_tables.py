@@ -321,6 +321,7 @@ log_entries = Table(
     Column("execution_id", Id),
     Column("level", SmallInteger, nullable=False),
     Column("message", Text, nullable=False),
+    Column("folded", Text),  # the message in lower case, where it is more than ASCII: SQLite folds nothing else
     Column("module_name", Text, nullable=False),
     Column("fields", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),

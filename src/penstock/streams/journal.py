@@ -86,7 +86,16 @@ _ADD_LOG = Statement(
     plain_insert(log_entries).values(
         {
             name: bindparam(name)
-            for name in ("workflow_id", "execution_id", "level", "message", "module_name", "fields", "created_at")
+            for name in (
+                "workflow_id",
+                "execution_id",
+                "level",
+                "message",
+                "folded",
+                "module_name",
+                "fields",
+                "created_at",
+            )
         }
     )
 )
@@ -146,6 +155,7 @@ def _log_row(entry: NewLog, at: int) -> dict[str, Any]:
         "execution_id": entry.execution_id,
         "level": int(entry.level),
         "message": message,
+        "folded": None if message.isascii() else message.lower(),
         "module_name": entry.module_name,
         "fields": _encoded(entry.fields),
         "created_at": entry.created_at or at,

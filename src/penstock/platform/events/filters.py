@@ -27,7 +27,7 @@ class Filters(msgspec.Struct, frozen=True):
     def params(self) -> dict[str, Any]:
         values = dict(self.values)
         if "q" in values:
-            values["q"] = like(values["q"])
+            values["q"] = like(values["q"].lower())
         return values
 
     def matches(self, entry: Entry) -> bool:

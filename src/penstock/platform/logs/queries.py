@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from sqlalchemy import bindparam, func, or_, select, text
+from sqlalchemy import Select, Text, bindparam, func, select, text, true
 from sqlalchemy.sql.elements import ColumnElement
 
 from penstock.platform.events.queries import newest_first, of_workflow
@@ -13,36 +13,55 @@ from penstock.streams.reading import LOG_COLUMNS
 
 
 @cache
-def listing(filters: frozenset[str], *, alarming: bool = False) -> tuple[Statement, Statement]:
-    """The items and their number, for these filters and no others: each set has its own plan and its own index.
+def listing(filters: frozenset[str], *, alarming: bool = False) -> Statement:
+    """The items, for these filters and no others: each set has its own plan and its own index.
 
     `alarming`: the level asked for is one that has an index of its own.
     """
-    message = log_entries.c.message
+    order = newest_first(log_entries, filters)
+    if not alarming:
+        items = select(*LOG_COLUMNS).where(*_where(filters, alarming=False)).order_by(*order)
+        return Statement(items.limit(bindparam("limit")).offset(bindparam("offset")))
+    # The ids alone are in the small index, so that it is the one to be used.
+    ids = _ids(filters, alarming=True).order_by(*order).limit(bindparam("limit"))
+    page = ids.offset(bindparam("offset")).subquery("ids")
+    shown = select(*LOG_COLUMNS).select_from(page.join(log_entries, log_entries.c.id == page.c.id))
+    return Statement(shown.order_by(*order))
+
+
+@cache
+def counted_listing(filters: frozenset[str], *, alarming: bool = False) -> Statement:
+    """The items, and before the members of each how many there are in all; one row of nothing else when the page is
+    empty. What no index tells (a word, a module) is looked for in every entry once, not once more for the number."""
+    found = _ids(filters, alarming=alarming).cte("found").prefix_with("MATERIALIZED")
+    total = select(func.count().label("total")).select_from(found).subquery("counted")
+    order = [found.c.created_at.desc(), found.c.id.desc()]
+    page = (
+        select(found.c.id, found.c.created_at)
+        .order_by(*(order if filters <= {"since", "until"} else order[1:]))
+        .limit(bindparam("limit"))
+        .offset(bindparam("offset"))
+        .subquery("page")
+    )
+    rows = total.outerjoin(page, true()).outerjoin(log_entries, log_entries.c.id == page.c.id)
+    shown = select(total.c.total, *LOG_COLUMNS).select_from(rows)
+    return Statement(shown.order_by(*newest_first(log_entries, filters)))
+
+
+def _ids(filters: frozenset[str], *, alarming: bool) -> Select[tuple[int, int]]:
+    return select(log_entries.c.id, log_entries.c.created_at).where(*_where(filters, alarming=alarming))
+
+
+def _where(filters: frozenset[str], *, alarming: bool) -> list[ColumnElement[bool]]:
     conditions: dict[str, ColumnElement[bool]] = {
         "level": log_entries.c.level >= bindparam("level"),
         "module": log_entries.c.module_name == bindparam("module"),
         "execution_id": log_entries.c.execution_id == bindparam("execution_id"),
         "since": log_entries.c.created_at >= bindparam("since"),
         "until": log_entries.c.created_at < bindparam("until"),
-        # SQLite knows only the case of ASCII letters: other ones are looked for in lower and in upper case.
-        "q": or_(
-            message.ilike(bindparam("q"), escape="\\"),
-            message.ilike(bindparam("q_lower"), escape="\\"),
-            message.ilike(bindparam("q_upper"), escape="\\"),
-        ),
-        "q_ascii": message.ilike(bindparam("q"), escape="\\"),
+        "q": func.coalesce(log_entries.c.folded, log_entries.c.message).ilike(bindparam("q", type_=Text), escape="\\"),
     }
     where = [of_workflow(log_entries, filters), *(conditions[name] for name in sorted(filters))]
     if alarming:
         where.append(text(f"log_entries.level >= {int(Level.WARN)}"))  # type: ignore[arg-type]
-    count = Statement(select(func.count()).select_from(log_entries).where(*where))
-    order = newest_first(log_entries, filters)
-    if alarming:
-        # The ids alone are in the small index, so that it is the one to be used.
-        ids = select(log_entries.c.id).where(*where).order_by(*order).limit(bindparam("limit"))
-        page = ids.offset(bindparam("offset")).subquery("ids")
-        shown = select(*LOG_COLUMNS).select_from(page.join(log_entries, log_entries.c.id == page.c.id))
-        return Statement(shown.order_by(*order)), count
-    items = select(*LOG_COLUMNS).where(*where).order_by(*order)
-    return Statement(items.limit(bindparam("limit")).offset(bindparam("offset"))), count
+    return where

@@ -8,7 +8,7 @@ from litestar.params import FromPath
 from penstock.http.answers import Answer
 from penstock.http.openapi import PAGING, PERIOD, Fields, listed, query
 from penstock.platform.access import access_of, guard
-from penstock.platform.events.filters import LOG_FILTERS, Filters, filters_from, like
+from penstock.platform.events.filters import LOG_FILTERS, filters_from
 from penstock.platform.events.openapi import AFTER, EXECUTION_ID, LOG_ENTRY, RESUME, streamed
 from penstock.platform.events.streaming import open_stream
 from penstock.platform.executions.queries import COUNTS, counts_from
@@ -43,25 +43,14 @@ async def list_logs(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page, database = Page(request, *LOG_FILTERS), parts_of(request).database
     filters = filters_from(page.query, LOG_FILTERS)
     workflow_id, level = access_of(request).workflow_id, filters.values.get("level", Level.DEBUG)
-    names, params = _for_database(filters)
-    params["workflow_id"] = workflow_id
-    items, count = queries.listing(names, alarming=level >= Level.WARN)
-    if names <= {"level"}:
-        counts = counts_from(await database.all(COUNTS, workflow_id=workflow_id))
-        total = sum(counts.get(name, 0) for name in LEVELS[level:])
-    else:
-        total = (await database.slow(count, **params))[0][0]
-    rows = await (database.slow if names else database.all)(items, **params, **page.bounds)
-    return page.answer([log_from(row) for row in rows], total)
-
-
-def _for_database(filters: Filters) -> tuple[frozenset[str], dict[str, Any]]:
-    names, params, q = filters.names, filters.params(), filters.values.get("q")
-    if q is None:
-        return names, params
-    if q.isascii():
-        return names - {"q"} | {"q_ascii"}, params
-    return names, params | {"q_lower": like(q.lower()), "q_upper": like(q.upper())}
+    names, alarming = filters.names, level >= Level.WARN
+    params = filters.params() | page.bounds | {"workflow_id": workflow_id}
+    if not names <= {"level"}:
+        found = await database.slow(queries.counted_listing(names, alarming=alarming), **params)
+        return page.answer([log_from(row[1:]) for row in found if row["id"] is not None], found[0]["total"])
+    counts = counts_from(await database.all(COUNTS, workflow_id=workflow_id))
+    rows = await (database.slow if names else database.all)(queries.listing(names, alarming=alarming), **params)
+    return page.answer([log_from(row) for row in rows], sum(counts.get(name, 0) for name in LEVELS[level:]))
 
 
 @get(
