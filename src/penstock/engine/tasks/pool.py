@@ -8,7 +8,7 @@ by the egress policy, and the very address of each socket is checked once more b
 import asyncio
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from ipaddress import ip_address
 from typing import Any
@@ -33,6 +33,7 @@ _CONNECT_SECONDS = 10.0
 # is lost, and one that is no GET cannot be sent again.
 _IDLE_SECONDS = 4.5
 _NAME_SECONDS = 10
+_HEARTBEAT_SECONDS = 30
 _MOST_HEADERS = 256
 _LONGEST_HEADER = 32 * 1024
 
@@ -91,6 +92,36 @@ class Http:
         except (aiohttp.ClientError, httpcore.ConnectError, OSError) as error:
             raise _told(error, shown(url)) from error
 
+    @asynccontextmanager
+    async def stream(
+        self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """An answer that may go on for long: whoever reads it bounds it. It is not packed, and closed when left."""
+        own = {"Accept-Encoding": "identity"}
+        try:
+            async with self._open().request(
+                method, url, headers=CIMultiDict(own | dict(headers)), data=body, allow_redirects=False
+            ) as response:
+                yield response
+        except (aiohttp.ClientError, httpcore.ConnectError, OSError) as error:
+            raise _told(error, shown(url)) from error
+
+    @asynccontextmanager
+    async def websocket(
+        self, url: URL, headers: Mapping[str, str]
+    ) -> AsyncIterator["aiohttp.ClientWebSocketResponse[bool]"]:
+        try:
+            async with self._open().ws_connect(
+                url, headers=headers, max_msg_size=self._limits.answer_bytes, heartbeat=_HEARTBEAT_SECONDS
+            ) as socket_:
+                yield socket_
+        except aiohttp.WSServerHandshakeError as error:
+            raise faults.communication(
+                "No WebSocket", f"{shown(url)} answered with status {error.status} instead", status=error.status
+            ) from error
+        except (aiohttp.ClientError, httpcore.ConnectError, OSError) as error:
+            raise _told(error, shown(url)) from error
+
     async def close(self) -> None:
         await self.tokens.close()
         await self.certificates.close()
@@ -102,7 +133,7 @@ class Http:
             self._session = aiohttp.ClientSession(
                 connector=self._connector(),
                 headers={"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPTED},
-                cookie_jar=aiohttp.DummyCookieJar(),
+                cookie_jar=_NoCookies(),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
                 # Unpacked by us, as far as the limit allows.
                 auto_decompress=False,
@@ -133,6 +164,11 @@ class Http:
         opened = socket.socket(family, kind, protocol)
         opened.setblocking(False)
         return opened
+
+
+class _NoCookies(aiohttp.DummyCookieJar):
+    def update_cookies_from_headers(self, headers: Sequence[str], response_url: URL) -> None:
+        """Not even read: aiohttp would log the names of those that are broken."""
 
 
 class _Resolver(AbstractResolver):
