@@ -19,6 +19,7 @@ import penstock.app
 from penstock.accounts import passwords
 from penstock.accounts.hooks import Hooks
 from penstock.http.edge import App, Edge
+from penstock.platform import api
 from penstock.settings import Settings, load
 from penstock.storage import Database, migrate, open_database
 from tests import postgresql
@@ -151,7 +152,7 @@ def build(settings: Settings, hooks: Hooks | None) -> Edge:
     with pytest.MonkeyPatch.context() as patch:
         if _kept:
             patch.setattr(penstock.app, "Litestar", _anew)
-            patch.setattr(penstock.app.api, "router", lambda: None)
+            patch.setattr(api, "router", lambda: None)
         edge = penstock.app.create_app(settings, hooks)
     assert isinstance(edge, Edge)
     return edge

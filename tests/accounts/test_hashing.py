@@ -15,6 +15,11 @@ from tests.conftest import Serve
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture
+def cheap_passwords() -> None:
+    """Here they cost what they cost."""
+
+
 class Gate:
     """A slow hash: notes how many run at once, and ends when told to."""
 

@@ -32,6 +32,11 @@ pytestmark = pytest.mark.anyio
 MONTH = 30 * 86400
 
 
+@pytest.fixture
+def cheap_passwords() -> None:
+    """Here they cost what they cost."""
+
+
 async def test_cookie_is_long_random_and_out_of_reach_for_scripts(client: httpx.AsyncClient) -> None:
     line = cookie_of(await sign_up(client))
     value, *attributes = line.split("; ")

@@ -32,6 +32,11 @@ pytestmark = pytest.mark.anyio
 INFO = {"userid": 1, "email": ADA, "settings": "", "methods": [], "newAccount": False}
 
 
+@pytest.fixture
+def cheap_passwords() -> None:
+    """Here they cost what they cost."""
+
+
 async def test_every_way_to_send_the_parameters_signs_in(client: httpx.AsyncClient) -> None:
     await sign_up(client)
     fields = {"email": "ADA@example.com", "password": PASSWORD}
