@@ -8,7 +8,8 @@ by the egress policy, and the very address of each socket is checked once more b
 import asyncio
 import socket
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from ipaddress import ip_address
 from typing import Any
