@@ -154,10 +154,11 @@ async def test_a_redirect_is_an_error_unless_the_workflow_follows_it(peer: str) 
     address = f"{peer}/redirect?to=/x%3Fa=1"
     async with working() as work:
         error = await fault(work, address)
+        elsewhere = await fault(work, f"{peer}/redirect?to=http://u:hush@h.example/p%3Fhush")
         output = await called(work, address, redirect=True, output="response")
     assert error.status == 302
-    assert error.detail is not None
-    assert "redirect: true" in error.detail
+    assert str(error.detail).endswith("answered 302 and redirects to /x; `redirect: true` would follow it")
+    assert "redirects to http://h.example/p;" in str(elsewhere.detail)
     assert (output["statusCode"], output["request"]["uri"]) == (200, f"{peer}/x?a=1")
 
 
@@ -247,6 +248,8 @@ async def test_what_the_network_did_is_said_in_words(peer: str) -> None:
         {"method": "connect"},
         {"headers": {"a\r\nb": "c"}},
         {"headers": {"a": "b\r\nc: d"}},
+        {"headers": {"a": "\ud800"}},
+        {"body": {"a": "\ud800"}},
         {"headers": "no"},
         {"query": "no"},
         {"body": {"a": 1}, "headers": {"content-type": "application/xml"}},

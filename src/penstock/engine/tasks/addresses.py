@@ -53,7 +53,7 @@ def with_query(url: URL, added: list[tuple[str, str]]) -> URL:
     """What the address says already stays as it is, but for its fragment, which is never sent."""
     if not added and not url.raw_fragment:
         return url
-    parts = [part for part in (url.raw_query_string, urlencode(added)) if part]
+    parts = [part for part in (url.raw_query_string, urlencode(added, errors="replace")) if part]
     return URL.build(
         scheme=url.scheme, authority=url.raw_authority, path=url.raw_path, query_string="&".join(parts), encoded=True
     )

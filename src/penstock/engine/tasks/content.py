@@ -29,17 +29,16 @@ _CHARSETS = ("utf-", "ascii", "iso8859", "cp125", "koi8", "shift_jis", "euc_", "
 
 def encoded(body: Any, content_type: str | None) -> tuple[bytes, str]:
     """A request's body, and its content type. A text goes as it is; anything else as JSON, or as a form."""
-    if isinstance(body, str):
-        kind = content_type or _TEXT
-        try:
+    kind = content_type or (_TEXT if isinstance(body, str) else _JSON)
+    try:
+        if isinstance(body, str):
             return body.encode(_charset(kind)), kind
-        except UnicodeEncodeError as error:
-            raise validation("Body not sendable", f"the body has characters that {kind!r} does not have") from error
-    kind = content_type or _JSON
-    if is_json(kind):
-        return msgspec.json.encode(body), kind
-    if media_type(kind) == FORM and isinstance(body, Mapping):
-        return urlencode([pair for name, value in body.items() for pair in pairs(name, value)]).encode(), kind
+        if is_json(kind):
+            return msgspec.json.encode(body), kind
+        if media_type(kind) == FORM and isinstance(body, Mapping):
+            return urlencode([pair for name, value in body.items() for pair in pairs(name, value)]).encode(), kind
+    except UnicodeEncodeError as error:
+        raise validation("Body not sendable", f"the body has characters that {kind!r} does not have") from error
     raise validation(
         "Body not sendable",
         f"an object cannot be sent as {kind[:100]!r}: leave the content type out to send JSON, or give text",

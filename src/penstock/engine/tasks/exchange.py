@@ -4,6 +4,7 @@
 between 200 and 399. Without it a redirect is an error, as any status outside 200 to 299 is.
 """
 
+import re
 import time
 from base64 import b64encode
 from collections.abc import Mapping
@@ -166,11 +167,15 @@ def _error(done: Exchanged, place: str, work: Work) -> Fault:
     answer = done.answer
     detail = f"{place} answered {answer.status}"
     if answer.status in _REDIRECTS and (location := answer.headers.get("Location")):
-        detail += f" and redirects to {location.partition('?')[0][:200]}; `redirect: true` would follow it"
+        detail += f" and redirects to {_place(location)}; `redirect: true` would follow it"
     elif said := _excerpt(answer):
         detail += f": {said}"
     title = answer.reason or responses.get(answer.status, "Error")
     return communication(title[:200], work.secrets.mask_text(detail), status=answer.status)
+
+
+def _place(location: str) -> str:
+    return re.sub(r"[?#].*|(?<=//)[^/]*@", "", location)[:200]
 
 
 def _excerpt(answer: Answer) -> str:

@@ -18,7 +18,7 @@ from penstock.engine.tasks.work import Performed, Work
 
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
-_NO_VALUE = re.compile(r"[\r\n\0]")
+_NO_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 # What frames a message is ours to say. A wrong length would leave half a request in a connection that the next
 # workflow uses.
 _OURS = frozenset(
