@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import httpx
-
 from penstock.egress import Egress
 from penstock.engine.jq import Jq
 from penstock.engine.performing import Performer
@@ -16,10 +14,9 @@ from penstock.settings import EGRESS_DENY
 
 
 class LocalTools:
-    def __init__(self, egress: Egress, limits: Limits, rpc: httpx.AsyncClient) -> None:
+    def __init__(self, egress: Egress, limits: Limits) -> None:
         self.egress = egress
         self.limits = limits
-        self.rpc = rpc
         self.http = Http(egress, limits)
         self.resources = Resources()
 
@@ -35,10 +32,9 @@ async def local_performer(files: Path | None = None) -> AsyncIterator[Performer]
     egress = Egress(EGRESS_DENY)
     jq = Jq(processes=2, seconds=5.0, megabytes=256, most_output=16 * 1024 * 1024)
     await jq.start()
-    async with egress.client() as rpc:
-        tools = LocalTools(egress, limits, rpc)
-        try:
-            yield Performer(tools, jq)
-        finally:
-            await tools.close()
-            await jq.stop()
+    tools = LocalTools(egress, limits)
+    try:
+        yield Performer(tools, jq)
+    finally:
+        await tools.close()
+        await jq.stop()

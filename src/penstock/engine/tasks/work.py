@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import httpx
 import msgspec
 
 from penstock.egress import Egress
@@ -46,8 +45,6 @@ class Tools(Protocol):
 
     egress: Egress
     limits: Limits
-    rpc: httpx.AsyncClient
-    """For MCP and A2A: `egress.client()`."""
     http: "Http"
     resources: "Resources"
 
