@@ -9,10 +9,13 @@ from cyclopts import Parameter
 from sqlalchemy import bindparam, select, update
 
 from penstock.accounts import emails, sessions
+from penstock.accounts.sessions import Visitor
 from penstock.cli.options import CommandError, ConfigFile, DatabaseAddress, opened, settings_of
 from penstock.http.times import rfc3339
+from penstock.platform import audit
+from penstock.platform.companies.queries import ROOTS
 from penstock.settings import Settings
-from penstock.storage import Statement, now
+from penstock.storage import Statement, Transaction, now
 from penstock.storage.schema import accounts
 
 _LIST = Statement(
@@ -25,7 +28,7 @@ _SET_ACTIVE = Statement(
     update(accounts)
     .where(accounts.c.email == bindparam("email_"))
     .values(active=bindparam("active"), updated_at=bindparam("now"))
-    .returning(accounts.c.userid)
+    .returning(accounts.c.userid, accounts.c.id)
 )
 
 
@@ -81,5 +84,14 @@ async def _set_active(settings: Settings, email: str, *, active: bool) -> None:
         row = await tx.one(_SET_ACTIVE, email_=emails.canonical(email) or "", active=active, now=now())
         if row is None:
             raise CommandError(f"there is no account with the email {email}")
+        userid, id_ = row
         if not active:
-            await sessions.end_all(tx, row[0])
+            await sessions.end_all(tx, userid)
+        await _note(tx, "user.activate" if active else "user.deactivate", id_)
+
+
+async def _note(tx: Transaction, action: str, user_id: str) -> None:
+    """Every company that they are in sees it; nobody who has an account did it."""
+    operator = Visitor("", "penstock users", "", secure=False)
+    for company_id in sorted(row[0] for row in await tx.all(ROOTS, user_id=user_id)) or [None]:
+        await audit.record(tx, operator, action, user_id=None, company_id=company_id, resource_id=user_id)
