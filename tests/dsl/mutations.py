@@ -23,13 +23,18 @@ def data_of(path: Path) -> Any:
 
 
 def mutations(definitions: list[Any], seed: int, count: int) -> Iterator[Any]:
+    for mutated, _ in mutations_with_place(definitions, seed, count):
+        yield mutated
+
+
+def mutations_with_place(definitions: list[Any], seed: int, count: int) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     rnd = random.Random(seed)
     places = [list(_places(definition)) for definition in definitions]
     for _ in range(count):
         chosen = rnd.randrange(len(definitions))
-        mutated = copy.deepcopy(definitions[chosen])
-        _mutate(rnd, mutated, rnd.choice(places[chosen]))
-        yield mutated
+        mutated, place = copy.deepcopy(definitions[chosen]), rnd.choice(places[chosen])
+        _mutate(rnd, mutated, place)
+        yield mutated, place
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

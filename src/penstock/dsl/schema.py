@@ -1,6 +1,7 @@
 """The grammar as a JSON Schema (2020-12), for editors: completion, descriptions, and what is wrong as one types.
 
-It says what has the right shape. What means something (names, expressions, flow) only the checker knows.
+It says what has the right shape, in strict mode: in loose mode any text may stand for anything. What means something
+(names, expressions, flow) only the checker knows.
 """
 
 from typing import Any
@@ -28,6 +29,7 @@ Schema = dict[str, Any]
 
 ID = "https://penstock.invalid/schemas/workflow-1.0.3.json"
 _TYPES: dict[type, str] = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer"}
+_WHOLE = {"description": "A runtime expression.", "type": "string", "pattern": r"^\s*\$\{[\s\S]+\}\s*$"}
 _MARKED = {"description": "A runtime expression.", "type": "string", "pattern": r"^\s*\$\{[\s\S]+\}\s*$|\$\{\s"}
 _SCALARS = ["string", "number", "boolean", "null"]
 
@@ -126,6 +128,8 @@ class _Made:
 
 
 def _text(node: Text) -> Schema:
+    if node.instead_of:
+        return _WHOLE
     schema: Schema = {
         "type": "string",
         **_given(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from penstock.dsl.check.expressions import Expressions, Uncompiled
+from penstock.dsl.check.expressions import Expressions, Uncompiled, is_loose
 from penstock.dsl.check.finding import Finding, Findings
 from penstock.dsl.check.flow import check_flow
 from penstock.dsl.check.references import Used, check_references
@@ -46,7 +46,7 @@ class Check:
 
     def _examine(self, parsed: Parsed, processes: frozenset[str]) -> None:
         findings = Findings(parsed)
-        walk = Walk(findings)
+        walk = Walk(findings, loose=is_loose(parsed.data))
         walk.visit(WORKFLOW, parsed.data, (), Scope())
         _check_processes(walk.seen, processes, findings)
         check_references(walk.seen, Used(parsed.data), findings)

@@ -14,7 +14,7 @@ from penstock.dsl.expressions import Program
 from penstock.dsl.grammar import arguments
 from penstock.dsl.parse import Path
 
-MOST_COMPILED = 1000
+MOST_COMPILED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Expressions:
     def __init__(self, seen: Seen, definition: Any, findings: Findings) -> None:
         self._seen = seen
         self._findings = findings
-        self._is_loose = _is_loose(definition)
+        self._is_loose = is_loose(definition)
         self._uses: dict[Uncompiled, list[tuple[Path, Scope]]] = {}
         self._gather()
 
@@ -51,8 +51,8 @@ class Expressions:
             for program in expression.programs:
                 if not self._one(program, expression.path, expression.scope):
                     message = (
-                        f"there are more than {MOST_COMPILED:,} different expressions, and from here on they are not "
-                        "checked: split the workflow"
+                        f"there are more than {MOST_COMPILED} different expressions to compile, and from here on they "
+                        "are not checked: split the workflow"
                     )
                     self._findings.add(expression.path, message, "too-many-expressions")
                     return
@@ -94,6 +94,6 @@ def _undefined(why: str) -> str | None:
     return name if found and "$" in before and name.isidentifier() else None
 
 
-def _is_loose(definition: Any) -> bool:
+def is_loose(definition: Any) -> bool:
     evaluate = definition.get("evaluate") if isinstance(definition, dict) else None
     return isinstance(evaluate, dict) and evaluate.get("mode") == "loose"

@@ -35,6 +35,7 @@ from penstock.dsl.values import expression_of
 
 NamedItems = list[tuple[int, str, Any]]  # place, name and what is named
 _LONGEST_NAME = 255
+_HINTED = 3  # members of a task that may be misspelt
 _WORDS: dict[type, str] = {
     str: "text",
     int: "a whole number",
@@ -85,8 +86,9 @@ class Seen:
 
 
 class Walk:
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: Findings, *, loose: bool = False) -> None:
         self._findings = findings
+        self._is_loose = loose
         self.seen = Seen()
 
     def visit(self, node: Node, value: Any, path: Path, scope: Scope) -> None:
@@ -142,7 +144,12 @@ class Walk:
                 self._by_member(node, value, path, scope)
 
     def _text(self, node: Text, value: str, path: Path, scope: Scope) -> None:
-        if self._evaluated(node.evaluated, value, path, scope):
+        # In loose mode a text may be an expression that makes what is expected.
+        if self._evaluated(node.evaluated, value, path, scope) or (self._is_loose and node.evaluated != "never"):
+            return
+        if node.instead_of:
+            message = f"expected {node.instead_of}, or an expression in ${{ }} that makes it, not {shown(value)}"
+            self._findings.add(path, message, "type")
             return
         if node.choices and value not in node.choices:
             hint = _meant(value, node.choices)
@@ -241,10 +248,8 @@ class Walk:
             self._record(node.otherwise, value, path, scope)
         else:
             told = f"is it {' or '.join(there)}?" if there else f"expected one of {', '.join(sorted(node.options))}"
-            hint = (
-                "".join(_meant(name, node.options) for name in value if name not in node.options) if not there else ""
-            )
-            self._findings.add(path, f"what the task does is not said: {told}{hint[:200]}", "task-kind")
+            hint = "" if there else "".join(_meant(name, node.options) for name in list(value)[:_HINTED])
+            self._findings.add(path, f"what the task does is not said: {told}{hint}", "task-kind")
 
     def _record(self, node: Record, value: dict[str, Any], path: Path, scope: Scope) -> None:
         self._enough(path, value, node.fewest)

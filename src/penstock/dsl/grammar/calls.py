@@ -22,6 +22,7 @@ from penstock.dsl.grammar.values import (
     DURATION,
     HOST,
     LITERAL,
+    MADE,
     METHOD,
     NAME_OF_VARIABLE,
     PORT,
@@ -179,7 +180,7 @@ A2A = Record(
         "method": Member(Text(choices=_A2A_METHODS), "What is asked of the agent.", required=True),
         "agentCard": Member(RESOURCE, "The card that describes the agent."),
         "server": Member(ENDPOINT, "The agent's address, when there is no card."),
-        "parameters": Member(Either((Named(ANY, fewest=1), VALUE)), "The parameters of the method."),
+        "parameters": Member(Either((Named(ANY, fewest=1), MADE)), "The parameters of the method."),
     },
     at_least_one=(("agentCard", "server"),),
 )

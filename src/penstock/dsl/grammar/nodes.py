@@ -49,6 +49,7 @@ class Text:
     longest: int | None = None
     names: Names | None = None
     rule: Rule | None = None
+    instead_of: str = ""  # what it must be an expression for: as a text it means nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,10 @@ VALUE = Text("marked")
 ANY = Free("marked")
 METADATA = Free("never", (dict,))
 # What stands for a mapping may also be an expression that makes one.
-VALUES = Either((Named(ANY), VALUE))
-SCALARS = Either((Named(Scalar()), VALUE))
-ARGUMENTS = Either((Items(Scalar()), Named(ANY), VALUE))
+MADE = Text("whole", instead_of="a mapping")
+VALUES = Either((Named(ANY), MADE))
+SCALARS = Either((Named(Scalar()), MADE))
+ARGUMENTS = Either((Items(Scalar()), Named(ANY), Text("whole", instead_of="a list or a mapping")))
 TRANSFORMATION = Either((EXPRESSION, Free("marked", (dict,))))
 
 NAME_OF_VARIABLE = Text(rule="variable")
