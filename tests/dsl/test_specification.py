@@ -62,7 +62,7 @@ LAXER = (
     (r"(.*/)?(authentication|endpoint/authentication)", "the reference: the name of a policy will do"),
     (r"(.*/)?subscription/(filter|consume/(while|until))", "an expression by its nature, with or without ${ }"),
     (r"(.*/)?(if|when|exceptWhen|while|until)", "true and false are conditions"),
-    (r"(.*/)?(arguments|environment|stdin|headers|query|payload|parameters|variables)(/[^/]*)*",
+    (r"(.*/)?(with|(arguments|environment|stdin|headers|query|payload|parameters|variables)(/[^/]*)?)",
      "values other than text, or an expression that makes the whole"),
 )  # fmt: skip
 
