@@ -7,6 +7,7 @@ import httpx
 import msgspec
 import pytest
 
+from penstock.engine.asked import Pending
 from penstock.ids import uuid7
 from penstock.storage import now
 from tests.platform.people import register
@@ -253,8 +254,8 @@ class _Engine:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
 
-    async def trigger(self, execution_id: str) -> None:
-        self.asked.append(("trigger", execution_id))
+    async def trigger(self, pending: Pending) -> None:
+        self.asked.append(("trigger", pending.id))
 
     async def cancel(self, execution_id: str) -> None:
         self.asked.append(("cancel", execution_id))

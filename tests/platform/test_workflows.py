@@ -7,8 +7,8 @@ import httpx
 import msgspec
 import pytest
 
+from penstock.engine.asked import EngineRefused, Pending
 from penstock.ids import uuid7
-from penstock.platform.engine import EngineRefused
 from penstock.platform.workflows import lists
 from penstock.storage import Database, now
 from tests.platform.people import register
@@ -420,8 +420,8 @@ class _Engine:
     async def stop(self, workflow_id: str, cancel_running: bool) -> None:
         await self._ask("stop", workflow_id, cancel_running)
 
-    async def trigger(self, execution_id: str) -> None:
-        await self._ask("trigger", execution_id)
+    async def trigger(self, pending: Pending) -> None:
+        await self._ask("trigger", pending.id)
 
     async def cancel(self, execution_id: str) -> None:
         await self._ask("cancel", execution_id)
