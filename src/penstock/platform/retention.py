@@ -6,6 +6,7 @@ from contextlib import suppress
 import structlog
 from sqlalchemy import bindparam, delete, func, insert, literal, select
 
+from penstock.engine.embedded.retention import sweep_executions, sweep_inbox
 from penstock.platform.audit.counting import DAY
 from penstock.settings import Settings
 from penstock.storage import Database, Statement, StorageError, Transaction, now
@@ -63,6 +64,9 @@ class Retention:
                 await self._task
 
     async def sweep(self) -> None:
+        if self._settings.execution_retention:
+            await sweep_executions(self._database, now() - self._settings.execution_retention * 1_000_000)
+        await sweep_inbox(self._database)
         if self._settings.audit_retention:
             older_than = now() - self._settings.audit_retention * 1_000_000
             while await self._database.one(_ANY_OLD, older_than=older_than) is not None:

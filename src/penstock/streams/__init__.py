@@ -9,6 +9,7 @@ from penstock.streams.journal import (
     NewEvent,
     NewLog,
     append,
+    forget,
 )
 from penstock.streams.reading import Entry, Event, LogEntry
 from penstock.streams.sse import EventStream
@@ -28,4 +29,5 @@ __all__ = [
     "NewEvent",
     "NewLog",
     "append",
+    "forget",
 ]

@@ -169,11 +169,24 @@ def _encoded(value: Any) -> str:
 async def _count_all(
     tx: Transaction, events: Sequence[NewEvent], logs: Sequence[NewLog], executions: Sequence[ExecutionChange]
 ) -> None:
-    """One change of each counter, however many entries: a batch of a thousand steps moves a handful of them."""
     counts: Counter[tuple[str, str]] = Counter()
-    hours: Counter[tuple[str, int, str]] = Counter()
     counts.update((entry.workflow_id, "events") for entry in events)
     counts.update((entry.workflow_id, LEVELS[entry.level]) for entry in logs)
+    await _move_counters(tx, counts, executions)
+
+
+async def forget(tx: Transaction, entries: Counter[tuple[str, str]], executions: Sequence[ExecutionChange]) -> None:
+    """Count what was deleted: so many `events`, or logs of a level, of a workflow; and executions."""
+    lost = Counter({name: -n for name, n in entries.items()})
+    await _take_lanes(tx, {id_ for id_, _ in entries} | {change.workflow_id for change in executions})
+    await _move_counters(tx, lost, executions)
+
+
+async def _move_counters(
+    tx: Transaction, counts: Counter[tuple[str, str]], executions: Sequence[ExecutionChange]
+) -> None:
+    """One change of each counter, however many entries: a batch of a thousand steps moves a handful of them."""
+    hours: Counter[tuple[str, int, str]] = Counter()
     for change in executions:
         hour = change.created_at // HOUR * HOUR
         for status, n in ((change.before, -1), (change.after, 1)):

@@ -1,0 +1,75 @@
+"""Ended executions that are older than their keep go, with their steps, events and logs; and events nobody wants."""
+
+from collections import Counter
+
+from sqlalchemy import bindparam, delete, or_, select, true
+
+from penstock.storage import Database, Statement, Transaction, now
+from penstock.storage.engine_tables import inbox
+from penstock.storage.platform_tables import events, executions, log_entries
+from penstock.streams import LEVELS, ExecutionChange, forget
+
+BATCH = 50
+
+_OLD = Statement(
+    select(executions.c.id, executions.c.workflow_id, executions.c.created_at, executions.c.status)
+    .where(executions.c.completed_at < bindparam("older_than"))
+    .order_by(executions.c.completed_at)
+    .limit(BATCH)
+)
+_EVENTS = Statement(delete(events).where(events.c.execution_id == bindparam("id")).returning(events.c.workflow_id))
+_LOGS = Statement(
+    delete(log_entries)
+    .where(log_entries.c.execution_id == bindparam("id"))
+    .returning(log_entries.c.workflow_id, log_entries.c.level)
+)
+_EXECUTION = Statement(delete(executions).where(executions.c.id == bindparam("id")))
+_EVENTS_IN = Statement(
+    delete(inbox).where(
+        inbox.c.id.in_(
+            select(inbox.c.id)
+            .where(
+                inbox.c.handled == true(),
+                or_(inbox.c.consumed == true(), inbox.c.expires_at < bindparam("now")),
+                # A moment for whoever is just about to consume it, too.
+                inbox.c.received_at < bindparam("seen_by_all"),
+            )
+            .order_by(inbox.c.id)
+            .limit(1000)
+        )
+    )
+)
+_SEEN_BY_ALL = 60 * 1_000_000
+
+
+async def sweep_executions(database: Database, older_than: int) -> int:
+    """Delete what ended before then, a batch at a time; how many executions."""
+    swept = 0
+    while rows := await database.all(_OLD, older_than=older_than):
+        async with database.transaction() as tx:
+            entries: Counter[tuple[str, str]] = Counter()
+            # In the order of their ids, as everybody who locks several.
+            for row in sorted(rows, key=lambda row: str(row["id"])):
+                await _delete(tx, str(row["id"]), entries)
+            await forget(
+                tx,
+                entries,
+                [ExecutionChange(str(row["workflow_id"]), row["created_at"], row["status"], None) for row in rows],
+            )
+        swept += len(rows)
+    return swept
+
+
+async def _delete(tx: Transaction, id_: str, entries: Counter[tuple[str, str]]) -> None:
+    entries.update((str(row[0]), "events") for row in await tx.all(_EVENTS, id=id_))
+    entries.update((str(row[0]), LEVELS[row[1]]) for row in await tx.all(_LOGS, id=id_))
+    await tx.run(_EXECUTION, id=id_)
+
+
+async def sweep_inbox(database: Database, at: int | None = None) -> None:
+    """Events that were consumed, or that nobody wanted in time."""
+    at = now() if at is None else at
+    while True:
+        async with database.transaction() as tx:
+            if await tx.run(_EVENTS_IN, now=at, seen_by_all=at - _SEEN_BY_ALL) == 0:
+                return
