@@ -15,6 +15,7 @@ class StorageError(Exception):
     StorageError
     ├── Busy          locked by someone else for longer than we wait
     ├── Unavailable   unreachable, full or broken
+    ├── Refused       it can never be stored as it is: what it refers to is gone, or a value does not fit
     └── Duplicate     a unique value exists already
     """
 
@@ -25,6 +26,10 @@ class Busy(StorageError):
 
 class Unavailable(StorageError):
     """The database cannot be reached, or cannot write (a full disk)."""
+
+
+class Refused(StorageError):
+    """The database will not take it, however often it is asked."""
 
 
 class Duplicate(StorageError):

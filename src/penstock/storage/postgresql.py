@@ -12,6 +12,7 @@ from penstock.storage.database import (
     Busy,
     Database,
     Duplicate,
+    Refused,
     Row,
     StorageError,
     Transaction,
@@ -35,6 +36,15 @@ _OUT_OF_REACH = (
     asyncpg.TooManyConnectionsError,
     # What the driver says when the end of a connection and our next statement cross each other.
     asyncpg.InternalClientError,
+)
+
+
+# A reference to what is gone, a value that does not fit, a statement that it does not know.
+_REFUSED = (
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.DataError,
+    asyncpg.SyntaxOrAccessError,
+    asyncpg.ProgramLimitExceededError,
 )
 
 
@@ -236,14 +246,23 @@ async def _translated() -> AsyncIterator[None]:
         raise Duplicate(error.constraint_name or _reason(error)) from None
     except (
         asyncpg.LockNotAvailableError,
-        asyncpg.DeadlockDetectedError,
+        asyncpg.TransactionRollbackError,
         asyncpg.QueryCanceledError,
     ) as error:
         raise Busy(_reason(error)) from None
     except _OUT_OF_REACH as error:
         raise _Lost(str(error) or type(error).__name__) from error
-    except asyncpg.InsufficientResourcesError as error:
+    except asyncpg.IdleInTransactionSessionTimeoutError as error:
+        raise _Lost(_reason(error)) from error
+    except (
+        asyncpg.InsufficientResourcesError,
+        asyncpg.OperatorInterventionError,
+        asyncpg.PostgresSystemError,
+        asyncpg.ReadOnlySQLTransactionError,  # after a failover, until it is the one that writes
+    ) as error:
         raise Unavailable(_reason(error)) from error
+    except _REFUSED as error:
+        raise Refused(_reason(error)) from None
     except asyncpg.PostgresError as error:
         raise StorageError(_reason(error)) from None
 

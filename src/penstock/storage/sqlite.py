@@ -18,6 +18,7 @@ from penstock.storage.database import (
     Busy,
     Database,
     Duplicate,
+    Refused,
     Row,
     StorageError,
     Transaction,
@@ -168,12 +169,14 @@ def _translated() -> Iterator[None]:
     except sqlite3.IntegrityError as error:
         if error.sqlite_errorname in {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}:
             raise Duplicate(str(error)) from error
-        raise StorageError(str(error)) from error
+        raise Refused(str(error)) from error
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT")):
+        if error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT", "SQLITE_PROTOCOL")):
             raise Busy(str(error)) from error
         if error.sqlite_errorname.startswith(_BROKEN):
             raise Unavailable(str(error)) from error
         raise StorageError(str(error)) from error
+    except sqlite3.DataError as error:
+        raise Refused(str(error)) from error
     except sqlite3.DatabaseError as error:
         raise StorageError(str(error)) from error
