@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from penstock.egress import Egress
+from penstock.engine.tasks.grpc.channels import Grpc
 from penstock.engine.tasks.pool import Http
 from penstock.engine.tasks.resources import Resources
 from penstock.engine.tasks.secrets import Secrets
@@ -30,6 +31,7 @@ class Tools:
         self.egress = egress
         self.limits = limits
         self.http = Http(egress, limits, tls=tls)
+        self.grpc = Grpc(egress, limits)
         self.resources = Resources()
 
 
@@ -65,6 +67,7 @@ async def working(
         yield work
     finally:
         await tools.resources.close()
+        await tools.grpc.close()
         await tools.http.close()
 
 
@@ -110,7 +113,11 @@ async def redirect(request: Request) -> RedirectResponse:
     return RedirectResponse(request.query_params["to"], int(request.query_params.get("status", "302")))
 
 
+rounds: list[str] = []
+
+
 async def around(request: Request) -> RedirectResponse:
+    rounds.append(request.method)
     return RedirectResponse("/around", 302)
 
 

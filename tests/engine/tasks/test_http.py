@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import socket
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,10 +11,11 @@ import pytest
 
 from penstock.engine.faults import STANDARD, Error, Fault
 from penstock.engine.tasks import http
+from penstock.engine.tasks.body import Body
 from penstock.engine.tasks.pool import USER_AGENT
 from penstock.engine.tasks.work import Work
 
-from .http_peer import app, said, served, slow, working
+from .http_peer import BOMB, app, rounds, said, served, slow, working
 
 pytestmark = pytest.mark.anyio
 
@@ -210,9 +212,11 @@ async def test_a_redirect_leads_nowhere_that_is_denied(peer: str, to: str) -> No
 
 
 async def test_redirects_in_a_circle_come_to_an_end(peer: str) -> None:
+    rounds.clear()
     async with working() as work:
         error = await fault(work, f"{peer}/around", redirect=True)
     assert error.title == "Too many redirects"
+    assert len(rounds) == 11
 
 
 @pytest.mark.parametrize(
@@ -271,6 +275,17 @@ async def test_an_answer_without_end_is_cut_off(peer: str, path: str) -> None:
     async with working(answer_bytes=1_000_000) as work:
         error = await fault(work, f"{peer}{path}")
     assert error.title == "Answer too large"
+
+
+def test_a_bomb_is_not_unpacked_beyond_the_limit() -> None:
+    body = Body("gzip", 1_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Fault):
+            body.add(BOMB)
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
 
 
 async def test_packed_answers_are_unpacked_and_broken_ones_are_told(peer: str) -> None:
