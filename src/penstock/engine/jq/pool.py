@@ -26,9 +26,11 @@ class Jq:
         self._most = processes
         self._limits = Limits(seconds, megabytes, most_output)
         self._idle: list[Process] = []
-        self._count = 0
+        self._alive: set[Process] = set()
+        self._starts = 0
+        self._starting: set[asyncio.Task[None]] = set()
+        self._ending: set[asyncio.Task[None]] = set()
         self._turns: Turns[Process] = Turns()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = True
 
     async def start(self) -> None:
@@ -38,11 +40,14 @@ class Jq:
     async def stop(self) -> None:
         """Ends the processes. Who still waits for an answer is told that there will be none."""
         self._stopped = True
-        for task in self._tasks:
+        for task in self._starting:
             task.cancel()
         self._tell_all(_stopping())
-        await asyncio.gather(*self._tasks, *(process.end() for process in self._idle), return_exceptions=True)
         self._idle.clear()
+        await asyncio.gather(*self._starting, *self._ending, return_exceptions=True)
+        await asyncio.gather(*(process.end() for process in self._alive))
+        self._alive.clear()
+        self._starts = 0
 
     def evaluate_now(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
         """Without a process. Raises NeedsJq when it must be one."""
@@ -94,9 +99,9 @@ class Jq:
             if process.alive:
                 return process
             self._give(process)
-        if self._count < self._most:
-            self._start_one()
         turn = self._turns.join(who)
+        if len(self._alive) + self._starts < self._most and self._starts < len(self._turns):
+            self._start_one()
         try:
             return await turn
         except asyncio.CancelledError:
@@ -106,42 +111,43 @@ class Jq:
 
     def _give(self, process: Process) -> None:
         """To whom waits for it. One that is gone is replaced at once."""
-        if not process.alive or self._stopped:
-            self._count -= 1
-            self._do(process.end())
-            if not self._stopped:
-                self._start_one()
+        if self._stopped:
+            return
+        if not process.alive:
+            self._alive.discard(process)
+            _keep(self._ending, process.end())
+            self._start_one()
         elif turn := self._turns.next():
             turn.set_result(process)
         else:
             self._idle.append(process)
 
     def _start_one(self) -> None:
-        self._count += 1
-        self._do(self._start())
+        self._starts += 1
+        _keep(self._starting, self._start())
 
     async def _start(self) -> None:
         try:
             process = await Process.start(self._limits)
-        except BaseException as error:
-            self._count -= 1
-            if isinstance(error, OSError | ProcessLost):
-                _log.error("no process for expressions", reason=str(error))
-            if not self._count:
+        except (OSError, ProcessLost) as error:
+            self._starts -= 1
+            _log.error("no process for expressions", reason=str(error))
+            if not self._alive and not self._starts:
                 self._tell_all(ExpressionFailed("no process could be started to run the expression: try again later"))
-            if not isinstance(error, OSError | ProcessLost):
-                raise
         else:
+            self._starts -= 1
+            self._alive.add(process)
             self._give(process)
 
     def _tell_all(self, why: ExpressionFailed) -> None:
         while turn := self._turns.next():
             turn.set_exception(why)
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+
+def _keep(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.get_running_loop().create_task(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
 
 
 def _document(values: list[Any]) -> bytes:

@@ -53,6 +53,11 @@ class Process:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
+                reader, writer = await asyncio.open_connection(sock=ours, limit=_BUFFER)
+            except BaseException:
+                ours.close()
+                raise
+            try:
                 process = await asyncio.create_subprocess_exec(
                     *_command(limits),
                     stdin=theirs.fileno(),
@@ -63,19 +68,22 @@ class Process:
                     start_new_session=True,
                 )
             except BaseException:
-                ours.close()
+                writer.close()
                 raise
-        reader, writer = await asyncio.open_connection(sock=ours, limit=_BUFFER)
         started = cls(process, reader, writer, limits)
         try:
-            async with asyncio.timeout(_STARTS_WITHIN):
-                await reader.readexactly(worker.ANSWER.size)
-        except BaseException as error:
+            await started._ready()
+        except BaseException:
             await started.end()
-            if isinstance(error, TimeoutError | asyncio.IncompleteReadError | OSError):
-                raise ProcessLost(f"a process for expressions did not start: {error}") from error
             raise
         return started
+
+    async def _ready(self) -> None:
+        try:
+            async with asyncio.timeout(_STARTS_WITHIN):
+                await self._reader.readexactly(worker.ANSWER.size)
+        except (TimeoutError, asyncio.IncompleteReadError, OSError) as error:
+            raise ProcessLost(f"it did not start: {error}") from error
 
     @property
     def alive(self) -> bool:

@@ -11,6 +11,9 @@ class Turns(Generic[T]):
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, deque[asyncio.Future[T]]] = OrderedDict()
 
+    def __len__(self) -> int:
+        return sum(not turn.done() for queue in self._waiting.values() for turn in queue)
+
     def join(self, who: str) -> asyncio.Future[T]:
         turn: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(who, deque()).append(turn)

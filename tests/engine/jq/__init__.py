@@ -1,0 +1,1 @@
+"""Expressions that need jq: in processes of their own."""
