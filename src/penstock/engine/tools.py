@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from penstock.egress import Egress
 from penstock.engine.jq import Jq
 from penstock.engine.performing import Performer
+from penstock.engine.tasks.grpc.channels import Grpc
 from penstock.engine.tasks.pool import Http
 from penstock.engine.tasks.resources import Resources
 from penstock.engine.tasks.work import Limits
@@ -16,10 +17,12 @@ class SharedTools:
         self.egress = egress
         self.limits = limits
         self.http = Http(egress, limits)
+        self.grpc = Grpc(egress, limits)
         self.resources = Resources()
 
     async def close(self) -> None:
         await self.resources.close()
+        await self.grpc.close()
         await self.http.close()
 
 

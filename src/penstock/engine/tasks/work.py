@@ -10,6 +10,7 @@ from penstock.egress import Egress
 from penstock.engine.tasks.secrets import Secrets
 
 if TYPE_CHECKING:
+    from penstock.engine.tasks.grpc.channels import Grpc
     from penstock.engine.tasks.pool import Http
     from penstock.engine.tasks.resources import Resources
 
@@ -46,6 +47,7 @@ class Tools(Protocol):
     egress: Egress
     limits: Limits
     http: "Http"
+    grpc: "Grpc"
     resources: "Resources"
 
 
