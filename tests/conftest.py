@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+import structlog
 from argon2 import PasswordHasher
 from litestar import Litestar
 from litestar.datastructures import State
@@ -27,6 +28,9 @@ from tests.platform.iam.certificates import Authority
 
 for variable in [name for name in os.environ if name.startswith("PENSTOCK_") and name != "PENSTOCK_SPECIFICATION"]:
     del os.environ[variable]
+
+# Tracebacks as the server writes them: with all local variables, as structlog would, one takes seconds.
+structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
 
 
 def pytest_collection_finish() -> None:
