@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Bytecode is made when a module is first used: making all of it at once is a third of the time that setting up takes.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 NODE_PEERS := tests/peers/node_modules/.installed-from
 
