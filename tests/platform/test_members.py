@@ -356,3 +356,59 @@ async def test_a_workflow_permission_is_no_way_round_the_rules(acme: Acme) -> No
     await acme.grant("editor", "viewer", workflow_id=workflow_id)
     assert await acme("editor", "DELETE", f"{path}/{acme.ids['editor']}") == 403
     assert await acme("friend", "DELETE", f"{path}/{acme.ids['friend']}") == 204
+
+
+class TestWhoIsRemoved:
+    """Nobody keeps a role further in, where no list of the company would show it."""
+
+    async def test_keeps_nothing_inside_and_every_loss_is_noted(self, acme: Acme) -> None:
+        workflow = await add_workflow(acme.database, acme.project, acme.ids["owner"])
+        for name in ("guest", "friend"):
+            await acme.grant(name, "viewer")
+            await acme.grant(name, "editor", company_id=acme.north)
+            await acme.grant(name, "admin", project_id=acme.project)
+            await acme.grant(name, "viewer", workflow_id=workflow)
+        assert await acme("admin", "DELETE", acme.member("guest")) == 204
+        places = (f"/companies/{acme.company}", f"/organizations/{acme.north}", f"/projects/{acme.project}")
+        for path in (*places, f"/workflows/{workflow}"):
+            assert await acme("guest", "GET", path) == 403, path
+            assert await acme("friend", "GET", path) == 200, path
+        path = f"/companies/{acme.company}/audit?resource_id={acme.ids['guest']}"
+        log = (await acme.people["owner"].get(path)).json()["items"]
+        assert [(entry["action"], entry["details"]) for entry in reversed(log)] == [
+            ("member.remove", {"role": "viewer", "company": acme.company}),
+            ("member.remove", {"role": "editor", "company": acme.north}),
+            ("member.remove", {"role": "admin", "project": acme.project}),
+            ("permission.remove", {"role": "viewer", "workflow": workflow}),
+        ]
+        below = (await acme.people["owner"].get(f"/companies/{acme.north}/audit")).json()["items"]
+        assert len([entry for entry in below if entry["resource_id"] == acme.ids["guest"]]) == 3
+
+    async def test_of_a_project_keeps_no_workflow_of_it_but_what_is_beside_it(self, acme: Acme) -> None:
+        inside = await add_workflow(acme.database, acme.project, acme.ids["owner"])
+        beside = (await acme.people["owner"].made(f"/organizations/{acme.north}/projects", {"name": "Gemini"}))["id"]
+        await acme.grant("guest", "viewer", project_id=acme.project)
+        await acme.grant("guest", "editor", workflow_id=inside)
+        await acme.grant("guest", "viewer", project_id=beside)
+        assert await acme("admin", "DELETE", f"/projects/{acme.project}/members/{acme.ids['guest']}") == 204
+        assert await acme("guest", "GET", f"/workflows/{inside}") == 403
+        assert await acme("guest", "GET", f"/projects/{beside}") == 200
+
+    async def test_is_not_removed_by_someone_below_what_they_are_inside(self, acme: Acme) -> None:
+        await acme.grant("guest", "editor")
+        await acme.grant("guest", "owner", project_id=acme.project)
+        assert await acme("admin", "DELETE", acme.member("guest")) == 403
+        assert await acme("guest", "PUT", f"/companies/{acme.company}", {}) == 403
+        assert await acme.role("guest") == "editor", "nothing of it happened"
+        assert await acme("guest", "DELETE", acme.member("guest")) == 204, "anyone may leave"
+        assert await acme("guest", "GET", f"/projects/{acme.project}") == 403
+
+    async def test_leaves_every_organization_an_owner(self, acme: Acme) -> None:
+        south = (await acme.people["owner"].made(f"/companies/{acme.company}/organizations", {"name": "South"}))["id"]
+        await acme.grant("guest", "viewer")
+        await acme.grant("guest", "owner", company_id=south)
+        assert await acme("owner", "DELETE", acme.member("owner", south)) == 204
+        assert await acme("owner", "DELETE", acme.member("guest")) == 409
+        assert await acme.role("guest") == "viewer"
+        await acme.grant("editor", "owner", company_id=south)
+        assert await acme("owner", "DELETE", acme.member("guest")) == 204

@@ -307,3 +307,23 @@ async def test_what_is_put_into_a_company_while_it_is_deleted_is_there_or_not_bu
         assert answers[3].status_code == 204
         assert (await ann.get(f"/companies/{company['id']}")).status_code == 404
         assert (await ann.get("/companies")).json()["total"] == 0
+
+
+async def test_a_deletion_and_whoever_is_busy_inside_never_wait_for_each_other(ann: Person, database: Database) -> None:
+    """Links lock two workflows, cancellations an execution, the deletion all of them; here all at once."""
+    me, company = await id_of(ann), await ann.made("/companies", {"name": "Acme"})
+    for number in range(4):
+        project = await ann.made(f"/organizations/{company['id']}/projects", {"name": f"Project {number}"})
+        ids = [await add_workflow(database, project["id"], me) for _ in range(5)]
+        running = [await add_execution(database, id_) for id_ in ids]
+        links = [
+            ann.post(f"/workflows/{source}/links", {"target_workflow_id": target, "link_type": "dependency"})
+            for source in ids
+            for target in reversed(ids)
+        ]
+        cancels = [ann.post(f"/executions/{id_}/cancel") for id_ in reversed(running)]
+        deletion = ann.delete(f"/projects/{project['id']}?force=true")
+        answers = await asyncio.gather(*links[:12], *cancels[:3], deletion, *links[12:], *cancels[3:])
+        statuses = [answer.status_code for answer in answers]
+        assert set(statuses) <= {200, 201, 204, 404}, statuses
+        assert statuses[15] == 204

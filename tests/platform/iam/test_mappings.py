@@ -1,10 +1,21 @@
 """Role mappings: who may make them, and what they give for how long."""
 
+import asyncio
 from typing import Any
 
+import asyncpg
+import httpx
 import pytest
 
+from penstock.ids import uuid7
+from penstock.platform.iam import grants, queries
+from penstock.platform.iam.person import Person as Identity
+from penstock.platform.projects import inside
+from penstock.platform.projects import queries as projects
+from penstock.platform.tokens import Caller
+from penstock.storage import now
 from tests.platform.people import Person, register
+from tests.platform.records import add, add_provider, database_of, id_of
 
 from .house import House, as_person, bend, come_in, set_up
 
@@ -231,3 +242,41 @@ async def test_a_provider_of_an_organization_maps_only_inside_it(place: Place) -
     outside = {"external_identifier": "x", "resource_type": "company", "resource_id": house.company["id"]}
     path = f"/iam/providers/{provider['id']}/mappings"
     assert (await owner.post(path, outside | {"role": "viewer"})).status_code == 400
+
+
+async def test_a_project_that_is_deleted_during_a_sign_in_gives_nothing_and_breaks_nothing(
+    client: httpx.AsyncClient, database_url: str
+) -> None:
+    """The sign-in takes back what it gave before and gives it anew, the deletion takes it all: in whatever order."""
+    owner, database = await register(client, "owner"), database_of(client)
+    company = await owner.made("/companies", {"name": "Acme"})
+    project = (await owner.made(f"/organizations/{company['id']}/projects", {"name": "Shop"}))["id"]
+    provider_id, _ = await add_provider(database, company["id"])
+    mapped = {"resource_type": "project", "resource_id": project, "role": 4, "created_at": now()}
+    await add(database, "iam_mappings", id=uuid7(), provider_id=provider_id, external_identifier="ann-1", **mapped)
+    caller = Caller(sid="", id=await id_of(owner), userid=1, email=owner.email, session_hash=b"")
+
+    async def sign_in() -> list[str]:
+        async with database.transaction() as tx:
+            row = await tx.one(queries.HOLD, id=provider_id)
+            assert row is not None
+            return await grants.apply(tx, queries.stored_from(row), Identity(authority="", subject="ann-1"), caller)
+
+    assert len(await sign_in()) == 1
+    async with database.transaction() as tx:
+        await tx.one(projects.FIND_TO_CHANGE, id=project)
+        await inside.bring_to_an_end(tx, "project", project, force=False)
+        signing_in = asyncio.create_task(sign_in())
+        if database.dialect == "postgresql":
+            await _somebody_waits(database_url)
+        await tx.run(projects.DELETE, id=project)
+    assert await signing_in == []
+
+
+async def _somebody_waits(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    async with asyncio.timeout(20):
+        while not await connection.fetchval(waiting):
+            await asyncio.sleep(0.01)
+    await connection.close()

@@ -11,6 +11,7 @@ from penstock.platform.access import Access, Resource, resolve
 from penstock.platform.iam import queries
 from penstock.platform.iam.person import Person
 from penstock.platform.iam.queries import Mapping, Stored, mapping_from, stored_from
+from penstock.platform.members.queries import KEEP
 from penstock.platform.parts import Parts
 from penstock.platform.roles import parse_role
 from penstock.platform.texts import invalid, valid_text
@@ -26,6 +27,7 @@ _RESOURCE: dict[str, Resource] = {
     "workflow": "workflow",
 }
 _COLUMN = {"company": "company_id", "organization": "company_id", "project": "project_id", "workflow": "workflow_id"}
+_TOP_DOWN: tuple[Resource, ...] = ("company", "project", "workflow")
 _LONGEST_IDENTIFIER = 1024
 _MOST = 1000
 
@@ -98,7 +100,6 @@ async def apply(tx: Transaction, provider: Stored, person: Person, caller: Calle
 
     A mapping adds: where somebody's role by other ways is higher, it would, being more specific, take from them.
     """
-    await tx.run(queries.WITHDRAW_FROM, user_id=caller.id, provider_id=provider.id)
     names = person.identifiers
     matching = [
         mapping
@@ -106,6 +107,8 @@ async def apply(tx: Transaction, provider: Stored, person: Person, caller: Calle
         if mapping.external_identifier in names
         or (person.email_verified and mapping.external_identifier.lower() == person.email)
     ]
+    await _keep_places(tx, provider, caller, matching)
+    await tx.run(queries.WITHDRAW_FROM, user_id=caller.id, provider_id=provider.id)
     due = []
     for mapping in matching:
         there = await _inside(tx, caller, provider, mapping.resource_type, mapping.resource_id)
@@ -123,6 +126,20 @@ async def apply(tx: Transaction, provider: Stored, person: Person, caller: Calle
             **places | {_COLUMN[mapping.resource_type]: mapping.resource_id},
         )
     return [mapping.id for mapping in due]
+
+
+async def _keep_places(tx: Transaction, provider: Stored, caller: Caller, matching: list[Mapping]) -> None:
+    """Nobody deletes what we are about to give a role on, or take one from; who is just doing it is waited for.
+
+    Before anything else is touched, from the top down, each by id: deletions go that way too, and one of us would wait
+    for the other for ever.
+    """
+    places = {(_RESOURCE[mapping.resource_type], mapping.resource_id) for mapping in matching}
+    for row in await tx.all(queries.HELD, user_id=caller.id, provider_id=provider.id):
+        places |= {(level, str(id_)) for level, id_ in zip(_TOP_DOWN, row, strict=True) if id_ is not None}
+    for level in _TOP_DOWN:
+        for id_ in sorted(id_ for at, id_ in places if at == level):
+            await tx.one(KEEP[level], id=id_)
 
 
 async def _inside(tx: Transaction, caller: Caller, provider: Stored, kind: str, id_: str) -> Access | None:

@@ -172,6 +172,11 @@ ADD_GRANT = Statement(
         updated_at=bindparam("now"),
     )
 )
+HELD = Statement(
+    select(grants.c.company_id, grants.c.project_id, grants.c.workflow_id).where(
+        grants.c.user_id == bindparam("user_id"), _of_provider
+    )
+)
 WITHDRAW_FROM = Statement(delete(grants).where(grants.c.user_id == bindparam("user_id"), _of_provider))
 WITHDRAW_ALL = Statement(delete(grants).where(_of_provider))
 

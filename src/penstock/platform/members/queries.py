@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, case, delete, func, insert, or_, select, update
 
 from penstock.http.times import rfc3339
 from penstock.ids import uuid7
@@ -99,6 +99,34 @@ def _of(level: str) -> dict[str, Statement]:
 
 
 COMPANY, PROJECT = _of("company"), _of("project")
+_above = companies.alias("above")
+_inside = (
+    select(
+        grants.c.id,
+        grants.c.role,
+        grants.c.company_id,
+        grants.c.project_id,
+        grants.c.workflow_id,
+        case((_above.c.parent_id.is_not(None), _above.c.id)).label("organization_id"),
+    )
+    .select_from(
+        grants.outerjoin(workflows, workflows.c.id == grants.c.workflow_id)
+        .outerjoin(projects, projects.c.id == func.coalesce(grants.c.project_id, workflows.c.project_id))
+        .join(_above, _above.c.id == func.coalesce(grants.c.company_id, projects.c.company_id))
+    )
+    .where(grants.c.user_id == bindparam("user_id"), grants.c.mapping_id.is_(None))
+    .order_by(grants.c.id)
+)
+# Someone's direct grants below a place.
+INSIDE = {
+    "company": Statement(
+        _inside.where(
+            or_(_above.c.id == bindparam("id"), _above.c.parent_id == bindparam("id")),
+            or_(grants.c.company_id.is_(None), grants.c.company_id != bindparam("id")),
+        )
+    ),
+    "project": Statement(_inside.where(workflows.c.project_id == bindparam("id"))),
+}
 USER_BY_ID = Statement(select(accounts.c.id).where(accounts.c.id == bindparam("id"), accounts.c.active.is_(True)))
 USER_BY_EMAIL = Statement(
     select(accounts.c.id).where(accounts.c.email == bindparam("email"), accounts.c.active.is_(True))

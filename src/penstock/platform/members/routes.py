@@ -90,6 +90,8 @@ async def change_company_member(request: Req, id: FromPath[str], uid: FromPath[s
     guards=[guard],
     tags=_TAGS,
     summary="Remove a member",
+    description="Roles that they were given further in (organizations, projects, workflows) go with it. Anyone may "
+    "remove themselves.",
     status_code=200,
     responses=shown.GONE | shown.REFUSED | _LAST_OWNER,
 )
@@ -126,6 +128,8 @@ async def add_project_member(request: Req, id: FromPath[str]) -> Answer:  # noqa
     guards=[guard],
     tags=_TAGS,
     summary="Remove a member",
+    description="Roles that they were given further in (organizations, projects, workflows) go with it. Anyone may "
+    "remove themselves.",
     status_code=200,
     responses=shown.GONE | shown.REFUSED,
 )

@@ -1,6 +1,6 @@
 """Nobody grants above their own role, or touches someone whose role is above; a company keeps an owner."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -144,6 +144,23 @@ async def remove(parts: Parts, call: Call, access: Access, level: Level, id_: st
             await _keep_an_owner(tx, id_, member.user_id)
         await audit.by(tx, call, access, "member.remove", member.user_id, {"role": member.role, level: id_})
         await tx.run(queries.REMOVE, id=member.id)
+        await _remove_inside(tx, call, access, level, id_, member.user_id)
+
+
+async def _remove_inside(tx: Transaction, call: Call, access: Access, level: Level, id_: str, user_id: str) -> None:
+    """Who is removed from a place keeps no role further in, where nobody would look for it. (What mappings gave goes
+    with the mapping.) That, too, touches nobody who is above, and leaves every organization an owner."""
+    for row in await tx.all(queries.INSIDE[level], id=id_, user_id=user_id):
+        role = Role(row["role"])
+        where, place = next((name, row[f"{name}_id"]) for name in get_args(Level) if row[f"{name}_id"] is not None)
+        if access.role is not None and role > access.role and user_id != access.caller.id:
+            raise Denied(f"they are {role.label} of a {where} in it ({place}), above your role here")
+        if where == "company" and role is Role.OWNER:
+            await _keep_an_owner(tx, place, user_id)
+        await tx.run(queries.REMOVE, id=row["id"])
+        action = "permission.remove" if where == "workflow" else "member.remove"
+        details = {"role": role.label, where: place}
+        await audit.by(tx, call, access, action, user_id, details, organization_id=row["organization_id"])
 
 
 async def _existing(tx: Transaction, level: Level, id_: str, user_id: str) -> Membership:
@@ -165,4 +182,4 @@ async def _set_role(tx: Transaction, call: Call, access: Access, member: Members
 async def _keep_an_owner(tx: Transaction, company_id: str, user_id: str) -> None:
     row = await tx.one(queries.OTHER_OWNERS, id=company_id, user_id=user_id)
     if row is None or not row[0]:
-        raise Conflict("they are the last owner; make someone else an owner first")
+        raise Conflict(f"they are the last owner of {company_id}; make someone else an owner first")

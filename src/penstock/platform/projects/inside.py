@@ -26,22 +26,26 @@ _workflows = {
     container: select(workflows.c.id).where(workflows.c.project_id.in_(inside))
     for container, inside in _projects.items()
 }
-# From the top down, so that nothing is put, deployed or triggered inside between our look and the end. (SQLite has one
-# writer at a time anyway.)
+_executions = {
+    container: select(executions.c.id).where(executions.c.workflow_id.in_(inside), executions.c.completed_at.is_(None))
+    for container, inside in _workflows.items()
+}
+# From the top down, so that nothing is put, deployed or triggered inside between our look and the end; and each by id,
+# as everybody does who locks several: two who lock the same in different orders wait for each other for ever. (SQLite
+# has one writer at a time anyway.)
 _LOCKS = {
-    "company": [
-        Statement(inside.with_for_update()) for inside in (_companies, _projects["company"], _workflows["company"])
-    ],
-    "project": [Statement(inside.with_for_update()) for inside in (_projects["project"], _workflows["project"])],
+    container: [
+        Statement(inside.order_by(inside.selected_columns[0]).with_for_update())
+        for inside in (*above, _projects[container], _workflows[container], _executions[container])
+    ]
+    for container, above in {"company": (_companies,), "project": ()}.items()
 }
 _ANYTHING_ACTIVE = {
     container: Statement(
         select(literal(1)).where(
             or_(
                 exists(select(literal(1)).where(workflows.c.id.in_(inside), workflows.c.status == "active")),
-                exists(
-                    select(literal(1)).where(executions.c.workflow_id.in_(inside), executions.c.completed_at.is_(None))
-                ),
+                exists(_executions[container]),
             )
         )
     )

@@ -38,7 +38,8 @@ async def create(parts: Parts, call: Call, access: Access, body: NewLink) -> Lin
         await _require_expression(body.config.input)
     target = await _target(parts, access, body)
     async with parts.database.transaction() as tx:
-        for id_ in (id_of(access), target):
+        # In the order in which everybody locks them: else this and a deletion could wait for each other.
+        for id_ in sorted({id_of(access), target}):
             if await tx.one(KEEP["workflow"], id=id_) is None:
                 raise NotFound("there is no such workflow any more")
         try:

@@ -16,6 +16,7 @@ from penstock.platform.iam import domains, grants, queries
 from penstock.platform.iam.person import Person, usable_subject
 from penstock.platform.iam.queries import Stored, stored_from
 from penstock.platform.iam.sign_in.underway import Underway, holder
+from penstock.platform.members.queries import KEEP
 from penstock.platform.parts import Parts
 from penstock.platform.tokens import Caller, TokenPair
 from penstock.problems import Conflict, Denied, NotFound, NotSignedIn
@@ -68,8 +69,14 @@ async def link(parts: Parts, call: Call, person: Person, underway: Underway, coo
 
 
 async def _open(tx: Transaction, provider_id: str) -> Stored:
-    """The provider as it is until we are done: one that was switched off meanwhile lets nobody in."""
-    row = await tx.one(queries.HOLD, id=provider_id)
+    """The provider as it is until we are done: one that was switched off meanwhile lets nobody in.
+
+    Its company first: whoever deletes that comes from the top, too.
+    """
+    row = await tx.one(queries.FIND, id=provider_id)
+    if row is not None:
+        await tx.one(KEEP["company"], id=stored_from(row).company_id)
+        row = await tx.one(queries.HOLD, id=provider_id)
     if row is None:
         raise NotFound("there is no such identity provider")
     provider = stored_from(row)
