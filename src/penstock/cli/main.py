@@ -53,6 +53,21 @@ _command(
 )
 _command(
     app,
+    "penstock.cli.check:check",
+    "Check workflow definitions as a compiler would: file, line, column, code and what to do. Exit 1 on errors.",
+    "penstock check workflows/*.yaml",
+    "penstock check --json - < workflow.yaml",
+    "penstock check --allow script,container workflow.yaml   # as a server with these processes would",
+)
+_command(
+    app,
+    "penstock.cli.graph:graph",
+    "Draw the flow of a workflow definition, as Mermaid or DOT.",
+    "penstock graph workflow.yaml",
+    "penstock graph workflow.yaml --format dot | dot -Tsvg > workflow.svg",
+)
+_command(
+    app,
     "penstock.cli.doctor:doctor",
     "Check settings, database, mail, keys and sign-in providers, and say what to do. Exit 1 when something is broken.",
     "penstock doctor",

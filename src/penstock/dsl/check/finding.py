@@ -35,6 +35,9 @@ class Findings:
     def add(self, path: Path, message: str, code: str, severity: Severity = "error") -> None:
         if not self.full:
             at = pointer(path)
+            message = "".join(
+                one if one.isprintable() else "·" for one in message
+            )  # jq and others repeat what they read
             # What an alias repeats is found again at each of its places, and said at each of them once.
             self._found.setdefault(
                 (at, code, message), Finding(at, message, code, *self._parsed.position(path), severity)
