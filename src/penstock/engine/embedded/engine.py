@@ -6,6 +6,7 @@ and the one that runs sees to it.
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -17,11 +18,13 @@ from penstock.engine.embedded.definitions import Definitions
 from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.lease import Lease, LeaseLost
 from penstock.engine.embedded.parts import EngineLimits, EngineParts, MayStart, Vault
+from penstock.engine.embedded.patience import PatientDatabase, patiently
 from penstock.engine.embedded.signals import Signals
 from penstock.engine.embedded.tenure import Tenure
+from penstock.engine.embedded.writer import WriterEnded
 from penstock.engine.faults import Fault
 from penstock.engine.performing import Performer
-from penstock.storage import Database, Row
+from penstock.storage import Database, Row, StorageError
 
 log = structlog.get_logger()
 
@@ -39,7 +42,7 @@ class EmbeddedEngine:
         self._limits = limits
         self._vault = vault
         self._may_start = may_start
-        self._definitions = Definitions(database)
+        self._definitions = Definitions(PatientDatabase(database))
         self._lease = Lease(database)
         self._tenure: Tenure | None = None
         self._signals = Signals(database, self._heard)
@@ -74,11 +77,13 @@ class EmbeddedEngine:
         while True:
             await self._lease.acquire()
             log.info("the engine runs", fence=self._lease.fence)
-            self._tenure = Tenure(self._parts(), self._lease)
+            tenure = self._tenure = Tenure(self._parts(), self._lease)
             try:
-                await self._tenure.run()
+                await tenure.run()
             except LeaseLost:
                 log.warning("another engine has taken over; this one waits")
+                self._tenure = None
+                await self._hand_over(tenure.left)
             except asyncio.CancelledError:
                 await self._lease.let_go()
                 raise
@@ -88,10 +93,23 @@ class EmbeddedEngine:
             finally:
                 self._tenure = None
 
+    async def _hand_over(self, execution_ids: list[str]) -> None:
+        """What was triggered here after another engine had taken over, and before this one knew."""
+        try:
+            async with self._database.transaction() as tx:
+                await tx.run_many(statements.ASK_TO_START, [{"id_": id_} for id_ in execution_ids])
+            await self._signals.send()
+        except StorageError as error:
+            log.warning("what was begun here is found by the other engine somewhat later", error=str(error))
+
     def _parts(self) -> EngineParts:
+        async def may_start(user_id: str, workflow_id: str) -> bool:
+            return await patiently(lambda: self._may_start(user_id, workflow_id))
+
         parts = EngineParts()
-        parts.database, parts.performer, parts.limits = self._database, self._performer, self._limits
-        parts.vault, parts.may_start, parts.definitions = self._vault, self._may_start, self._definitions
+        parts.database, parts.performer = PatientDatabase(self._database), self._performer
+        parts.limits, parts.vault = self._limits, self._vault
+        parts.may_start, parts.definitions = may_start, self._definitions
         return parts
 
     def _heard(self) -> None:
@@ -136,23 +154,17 @@ class EmbeddedEngine:
         )
 
     async def cancel(self, execution_id: str) -> None:
-        if self._tenure is not None:
-            await self._tenure.cancel(execution_id)
-        else:
+        if not await self._here(lambda tenure: tenure.cancel(execution_id)):
             await self._ask(execution_id, "cancel")
             await self._until(execution_id, lambda row: row["completed_at"] is not None)
 
     async def pause(self, execution_id: str) -> None:
-        if self._tenure is not None:
-            await self._tenure.pause(execution_id)
-        else:
+        if not await self._here(lambda tenure: tenure.pause(execution_id)):
             await self._ask(execution_id, "pause")
             await self._until(execution_id, lambda row: row["asked"] is None)
 
     async def resume(self, execution_id: str) -> None:
-        if self._tenure is not None:
-            await self._tenure.resume(execution_id)
-        else:
+        if not await self._here(lambda tenure: tenure.resume(execution_id)):
             await self._ask(execution_id, "resume")
             await self._until(execution_id, lambda row: row["asked"] is None)
 
@@ -169,6 +181,16 @@ class EmbeddedEngine:
     async def next_run_at(self, workflow_id: str) -> int | None:
         row = await self._database.one(schedules.NEXT_RUN, workflow_id=workflow_id)
         return None if row is None or row[0] is None else int(row[0])
+
+    async def _here(self, see_to: Callable[[Tenure], Awaitable[None]]) -> bool:
+        """False when this is not the engine that runs, or has just ceased to be."""
+        if self._tenure is None:
+            return False
+        try:
+            await see_to(self._tenure)
+        except WriterEnded:
+            return False
+        return True
 
     async def _ask(self, execution_id: str, what: str) -> None:
         """Written down for the engine that runs, elsewhere or soon."""

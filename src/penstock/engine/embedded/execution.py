@@ -22,6 +22,8 @@ class Execution(msgspec.Struct, eq=False):
     paused_at: int | None = None
     parent_id: str | None = None
     metadata: str = "{}"
+    found: bool = False
+    """Found in the database, where the end of a run of it may not have shown yet: looked at again before it begins."""
 
     @classmethod
     def from_row(cls, row: Row) -> "Execution":

@@ -44,6 +44,7 @@ class EmbeddedHost(Hosting):
         self._sealed = Sealed(parts.seal, execution.project_id, secrets)
         self._open: dict[str, StepRow] = {}
         self._steps: dict[str, Step] = {}
+        self._emitted: dict[str, Json] = {}
         self._going_on = asyncio.Event()
         self._going_on.set()
         # What one task gives out, the next one takes in: mostly the same object, and encoded once.
@@ -61,6 +62,7 @@ class EmbeddedHost(Hosting):
                 self._open[step.id] = StepRow({name: row[name] for name in statements.STEP_MEMBERS}, stored=True)
 
     def _step_of(self, row: Row) -> Step:
+        task = Task(name=row["step_name"], reference=row["reference"], kind=row["step_type"], definition={})
         state: Json = msgspec.json.decode(row["state"]) if row["state"] else {}
         output = msgspec.json.decode(row["output_data"]) if row["output_data"] else None
         error = state.pop("error", None)
@@ -69,7 +71,7 @@ class EmbeddedHost(Hosting):
             output, state = opened.get("output", output), state | opened.get("state", {})
         return Step(
             row["position"],
-            _NO_TASK,
+            task,
             row["attempt"],
             row["sequence_num"],
             row["id"],
@@ -144,6 +146,9 @@ class EmbeddedHost(Hosting):
         if step.completed_at is not None:
             del self._open[step.id]
             self._steps.pop(step.id, None)
+            # With the end of its step: it is not emitted again by a walk that finds the step unended.
+            if (event := self._emitted.pop(step.id, None)) is not None and step.status != "cancelled":
+                self._parts.inbox.emit(portion, self.execution.project_id, event)
 
     def _state(self, step: Step) -> str | None:
         """What a later walk needs. People see data with its secrets masked; the walk must not."""
@@ -208,6 +213,7 @@ class EmbeddedHost(Hosting):
 
     def cancel_open_steps(self) -> None:
         """Of an execution that ends: nothing of it stays `running`."""
+        self.cancel_rest()
         for step in list(self._steps.values()):
             self.cancelled(step)
 
@@ -233,10 +239,10 @@ class EmbeddedHost(Hosting):
                 await asyncio.sleep(min(left, _LONGEST_NAP))
 
     async def emit(self, step: Step, event: Json) -> None:
-        self._parts.inbox.emit(self._portion, self.execution.project_id, event)
+        self._emitted[step.id] = event
 
     def listen(self, step: Step) -> AbstractAsyncContextManager[Listening]:
-        return self._parts.inbox.listen(self.execution, step)
+        return self._parts.inbox.listen(self.execution, step, self.remembered)
 
     def correlated(self, step: Step, keys: Json) -> None:
         at = self.now()
@@ -253,7 +259,11 @@ class EmbeddedHost(Hosting):
         )
 
     async def run_workflow(self, step: Step, child: ChildOf, data: Any, *, awaited: bool) -> Any:
-        return await self._parts.subflows.run(self.execution, self.id_for(step.position), child, data, awaited=awaited)
-
-
-_NO_TASK = Task(name="", reference="", kind="set", definition={})
+        id_ = self.id_for(step.position)
+        try:
+            return await self._parts.subflows.run(self.execution, id_, child, data, awaited=awaited)
+        except asyncio.CancelledError:
+            # Nobody waits for it any more: a timeout, another branch that won, or the end of this execution.
+            if awaited and not self.abandoned:
+                await self._parts.cancel(id_)
+            raise

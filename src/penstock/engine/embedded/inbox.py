@@ -6,7 +6,7 @@ crash, what was not handled is offered again; who consumed it before does not do
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -116,11 +116,14 @@ class Inbox:
         self._parts.writer.of("").writes.append((_HANDLED, {"id_": number}))
 
     @asynccontextmanager
-    async def listen(self, execution: Execution, step: Step) -> AsyncIterator["Listener"]:
+    async def listen(
+        self, execution: Execution, step: Step, remember: Callable[[Step], None]
+    ) -> AsyncIterator["Listener"]:
         earlier = step.started_at is not None and "listening" in step.state
         listener = Listener(self._parts, execution, step)
         if not earlier:
             step.state = step.state | {"listening": True}
+            remember(step)
             self._tell(execution, step)
         # Registered before it looks at what is kept: an event that comes in between is then seen twice, not never.
         self._listeners[execution.project_id].add(listener)

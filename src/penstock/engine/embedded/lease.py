@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import structlog
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from penstock.ids import uuid7
@@ -23,6 +23,7 @@ log = structlog.get_logger()
 RENEW_EVERY = 1.0
 PATIENCE = 5.0
 _WATCH_EVERY = 0.5
+_LONGEST_SILENCE = "4000"  # milliseconds within a transaction
 
 _READ = Statement(select(engine_lease.c.holder, engine_lease.c.fence, engine_lease.c.beat))
 _MAKE = Statement(
@@ -35,12 +36,22 @@ _TAKE = Statement(
     .where(engine_lease.c.fence == bindparam("seen_fence"), engine_lease.c.beat == bindparam("seen_beat"))
     .values(holder=bindparam("holder"), fence=engine_lease.c.fence + 1, beat=0)
 )
-_BEAT = Statement(
+_beat = (
     update(engine_lease)
     .where(engine_lease.c.id == 1, engine_lease.c.fence == bindparam("own_fence"))
     .values(beat=engine_lease.c.beat + 1)
-    .returning(engine_lease.c.beat)
 )
+# From here to the commit the row is locked. PostgreSQL ends the transaction of a process that has come to a halt
+# within it, or nobody could take over. (The lock on a file of SQLite is the operating system's, for as long as the
+# process is there.)
+_BEAT = {
+    "sqlite": Statement(_beat.returning(engine_lease.c.beat)),
+    "postgresql": Statement(
+        _beat.returning(
+            engine_lease.c.beat, func.set_config("idle_in_transaction_session_timeout", _LONGEST_SILENCE, True)
+        )
+    ),
+}
 _LET_GO = Statement(
     update(engine_lease).where(engine_lease.c.fence == bindparam("own_fence")).values(holder="", beat=0)
 )
@@ -70,7 +81,8 @@ class Lease:
                 state = (str(row[0]), int(row[1]), int(row[2]))
                 if state != seen:
                     seen, since = state, time.monotonic()
-                if (_is_free(state[0]) or time.monotonic() - since > PATIENCE) and await self._take(state):
+                free = state[0] == self._me or _is_free(state[0]) or time.monotonic() - since > PATIENCE
+                if free and await self._take(state):
                     self.fence = state[1] + 1
                     return
             except StorageError as error:
@@ -83,16 +95,12 @@ class Lease:
             return await tx.run(_TAKE, seen_fence=state[1], seen_beat=state[2], holder=self._me) == 1
 
     async def require(self, tx: Transaction) -> int:
-        """In every transaction of the engine: it is ours, and nobody takes it before the commit. Its beat then."""
-        row = await tx.one(_BEAT, own_fence=self.fence)
+        """In every transaction of the engine: it is ours, and nobody takes it before the commit. Its beat then, which
+        is one more than that of the last transaction that was committed."""
+        row = await tx.one(_BEAT[tx.dialect], own_fence=self.fence)
         if row is None:
             raise LeaseLost
         return int(row[0])
-
-    async def has_reached(self, beat: int) -> bool:
-        """Whether the transaction with this beat was committed, when the answer to its COMMIT was lost."""
-        row = await self._database.one(_READ)
-        return row is not None and int(row[1]) == self.fence and int(row[2]) >= beat
 
     async def let_go(self) -> None:
         """At an orderly end, so that the next one need not wait."""
@@ -123,6 +131,8 @@ def _this_machine() -> str:
 def _start_of(process: int) -> str:
     """When it started, so that another one that got its number is not taken for it."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        state, *others = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        # One that was killed is there until its parent looks for it.
+        return "gone" if state in {"Z", "X"} else others[18]
+    except (OSError, ValueError, IndexError):
         return "gone"

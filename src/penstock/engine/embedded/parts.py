@@ -62,6 +62,8 @@ class EngineParts:
     schedules: "Schedules"
     start: "Callable[[Execution], None]"
     """Puts an execution that is durable (or will be with the next batch) to those that wait for their turn."""
+    cancel: Callable[[str], Awaitable[None]]
+    """Ends an execution as cancelled; returns when it has ended."""
 
     async def exists(self, execution_id: str) -> bool:
         return await self.database.one(statements.ENDED, id=execution_id) is not None

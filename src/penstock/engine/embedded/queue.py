@@ -10,7 +10,7 @@ class FairQueue:
         self._waiting: dict[str, deque[Execution]] = {}
         self._turns: deque[str] = deque()
         self._held: set[str] = set()
-        self._ids: set[str] = set()
+        self._ids: dict[str, Execution] = {}
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -18,10 +18,17 @@ class FairQueue:
     def __contains__(self, execution_id: str) -> bool:
         return execution_id in self._ids
 
+    @property
+    def ids(self) -> list[str]:
+        return list(self._ids)
+
+    def get(self, execution_id: str) -> Execution | None:
+        return self._ids.get(execution_id)
+
     def put(self, execution: Execution) -> None:
         if execution.id in self._ids:
             return
-        self._ids.add(execution.id)
+        self._ids[execution.id] = execution
         queue = self._waiting.get(execution.workflow_id)
         if queue is None:
             queue = self._waiting[execution.workflow_id] = deque()
@@ -34,13 +41,13 @@ class FairQueue:
         while self._turns:
             workflow_id = self._turns.popleft()
             queue = self._waiting[workflow_id]
-            while queue and queue[0].id not in self._ids:
+            while queue and self._ids.get(queue[0].id) is not queue[0]:
                 queue.popleft()  # taken out while it waited
             if not queue:
                 del self._waiting[workflow_id]
                 continue
             execution = queue.popleft()
-            self._ids.discard(execution.id)
+            del self._ids[execution.id]
             if queue:
                 self._turns.append(workflow_id)
             else:
@@ -50,7 +57,7 @@ class FairQueue:
 
     def hold(self, execution: Execution) -> None:
         """Its workflow has as many executions at work as it may: back to the front, until one of them ends."""
-        self._ids.add(execution.id)
+        self._ids[execution.id] = execution
         self._held.add(execution.workflow_id)
         self._waiting.setdefault(execution.workflow_id, deque()).appendleft(execution)
         if execution.workflow_id in self._turns:
@@ -64,7 +71,4 @@ class FairQueue:
 
     def take_out(self, execution_id: str) -> bool:
         """It is not started any more."""
-        if execution_id not in self._ids:
-            return False
-        self._ids.discard(execution_id)
-        return True
+        return self._ids.pop(execution_id, None) is not None

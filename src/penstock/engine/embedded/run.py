@@ -1,6 +1,7 @@
 """The life of one execution, from the moment it gets its turn to its end, or to the end of this process."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -10,12 +11,13 @@ from penstock.dsl.model import Workflow
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution, encoded, qualified_name, rfc3339
 from penstock.engine.embedded.host import EmbeddedHost
+from penstock.engine.embedded.links import Followers
 from penstock.engine.embedded.parts import EngineParts
-from penstock.engine.embedded.writer import Portion
+from penstock.engine.embedded.writer import Portion, WriterEnded
 from penstock.engine.faults import Error, Fault, runtime
 from penstock.engine.interpreter import interpret
 from penstock.engine.tasks.secrets import Secrets
-from penstock.storage import StorageError, now
+from penstock.storage import Row, now
 from penstock.streams import ExecutionChange, Level, NewEvent, NewLog
 
 log = structlog.get_logger()
@@ -27,6 +29,15 @@ _ENDS = {
 }
 
 
+class Outcome(msgspec.Struct, frozen=True):
+    status: str
+    output: Any = None
+    error: Error | None = None
+
+
+CANCELLED = Outcome("cancelled")
+
+
 class Run:
     def __init__(self, execution: Execution, parts: EngineParts) -> None:
         self.execution = execution
@@ -35,62 +46,78 @@ class Run:
         self.ended = False
         self._parts = parts
         self._task: asyncio.Task[None] | None = None
+        self._walking = False
         self._cancelling = False
+        self._abandoned = False
 
-    def start(self, done: Any) -> None:
-        self._task = asyncio.create_task(self._live())
+    def start(self, done: "Callable[[Run], None]", *, at_end: Outcome | None = None) -> None:
+        """`at_end`: nothing of it is done any more; this is how it ends."""
+        self._task = asyncio.create_task(self._live(at_end))
         self._task.add_done_callback(lambda _: done(self))
 
     def cancel(self) -> None:
-        """End it as cancelled; what is under way is aborted."""
-        self._cancelling = True
-        if self._task is not None and not self.ended:
-            self._task.cancel()
+        """End it as cancelled; what is under way is aborted. One that is at its end already ends as it would."""
+        if not self._cancelling:
+            self._cancelling = True
+            if self._walking and self._task is not None:
+                self._task.cancel()
 
-    async def abandon(self) -> None:
-        """This process, or its turn as the engine, ends: the execution is taken up elsewhere."""
+    def abandon(self) -> None:
+        """Nothing more is done for it here, not even its end: this process, or its turn as the engine, is over, and it
+        is taken up elsewhere; or it was deleted."""
+        self._abandoned = True
         if self.host is not None:
             self.host.abandoned = True
         if self._task is not None:
             self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
 
     async def wait(self) -> None:
-        """Until it has ended, durably."""
+        """Until it has ended, durably, or was abandoned."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    async def end_cancelled(self) -> None:
-        """One that has not begun here."""
-        rows = await self._parts.database.all(statements.STEPS, execution_id=self.execution.id)
-        at = now()
-        portion = self._parts.writer.of(self.execution.id)
-        for row in rows:
-            if row["status"] in {"pending", "running"}:
-                changed = {name: row[name] for name in statements.CHANGING[1:]}
-                changed |= {"id_": row["id"], "status": "cancelled", "completed_at": at}
-                portion.writes.append((statements.CHANGE_STEP, changed))
-        await self._end("cancelled")
-
-    async def _live(self) -> None:
+    async def _live(self, at_end: Outcome | None) -> None:
         try:
-            output = await self._walk()
+            if not self.execution.found or await self._is_unended():
+                await self._end(at_end or (CANCELLED if self._cancelling else await self._outcome()))
+        except WriterEnded:
+            # It is unended in the database, and found there by the engine that runs.
+            pass
+        except Exception as error:
+            log.error("the engine failed at the end of an execution", execution_id=self.execution.id, exc_info=error)
+
+    async def _is_unended(self) -> bool:
+        row = await self._parts.database.one(statements.ENDED, id=self.execution.id)
+        return row is not None and row["completed_at"] is None
+
+    async def _outcome(self) -> Outcome:
+        self._walking = True
+        try:
+            return self._storable(await self._walk())
         except Fault as fault:
-            await self._end("failed", error=fault.error)
+            return CANCELLED if self._cancelling else Outcome("failed", error=fault.error)
         except asyncio.CancelledError:
-            if not self._cancelling or (self.host is not None and self.host.abandoned):
+            if not self._cancelling or self._abandoned:
                 raise
-            await self._end("cancelled")
-        except StorageError as error:
-            # Nothing is lost: it is unended in the database, and the next look finds it.
-            log.warning("an execution waits for the database", execution_id=self.execution.id, error=str(error))
+            return CANCELLED
+        except WriterEnded:
             raise
         except Exception as error:
             log.error("the engine failed at an execution", execution_id=self.execution.id, exc_info=error)
             internal = runtime("Internal error", "the server's log says what happened")
-            await self._end("failed", error=internal.error)
-        else:
-            await self._end("completed", output=output)
+            return Outcome("failed", error=internal.error)
+        finally:
+            self._walking = False
+
+    def _storable(self, output: Any) -> Outcome:
+        try:
+            size = len(encoded(output))
+        except (TypeError, ValueError, RecursionError):
+            raise runtime("Not JSON", "the output cannot be stored: it is not JSON") from None
+        if size > self._parts.limits.step_bytes:
+            most = self._parts.limits.step_bytes // 1024
+            raise runtime("Too much data", f"the output may have {most} KiB at most; keep less with output.as")
+        return Outcome("completed", output)
 
     async def _walk(self) -> Any:
         execution, parts = self.execution, self._parts
@@ -98,11 +125,13 @@ class Run:
         values = (
             await parts.vault.open(parts.database, execution.project_id, workflow.secrets) if workflow.secrets else {}
         )
-        self.host = host = EmbeddedHost(execution, workflow, Secrets(values), parts)
-        if execution.paused_at is not None:
-            host.pause()
+        host = EmbeddedHost(execution, workflow, Secrets(values), parts)
         if execution.status == "running" or "rerun_of" in execution.details:
             host.restore(list(await parts.database.all(statements.STEPS, execution_id=execution.id)))
+        # Not before it knows its steps: whoever cancels it now must find them.
+        self.host = host
+        if execution.paused_at is not None:
+            host.pause()
         if execution.status == "pending":
             self._begin(workflow)
         data = msgspec.json.decode(execution.trigger_data)
@@ -125,19 +154,19 @@ class Run:
         fields = {"version": execution.version, "trigger": execution.trigger_type}
         self._say(portion, Level.INFO, "execution started", fields, at)
 
-    async def _end(self, status: str, *, output: Any = None, error: Error | None = None) -> None:
+    async def _end(self, outcome: Outcome) -> None:
         """Its end, what follows from it (links, schedules), and the steps that were open: all in one batch."""
         execution, parts = self.execution, self._parts
-        if status == "completed" and len(encoded(output)) > parts.limits.step_bytes:
-            status, output = "failed", None
-            most = parts.limits.step_bytes // 1024
-            error = runtime("Too much data", f"the output may have {most} KiB at most; keep less with output.as").error
+        status, output, error = outcome.status, outcome.output, outcome.error
         secrets = self.host.secrets if self.host is not None else Secrets({})
-        started = await parts.links.followers(execution, status, output, error)
+        followers = await self._followers(outcome)
+        stored = await self._stored_steps() if self.host is None and execution.status == "running" else []
+        workflow = self.workflow or await self._definition()
         at = now()
+        portion = parts.writer.of(execution.id)
         if self.host is not None:
             self.host.cancel_open_steps()
-        portion = parts.writer.of(execution.id)
+        self._cancel_stored(portion, stored, at)
         shown = secrets.mask(error.as_data()) if error is not None else None
         portion.writes.append(
             (
@@ -155,12 +184,44 @@ class Run:
         )
         portion.changes.append(ExecutionChange(execution.workflow_id, execution.created_at, execution.status, status))
         self._tell(portion, status, shown, secrets, at)
-        parts.links.start(portion, started)
-        parts.schedules.ended(portion, execution)
+        parts.links.start(portion, followers)
+        parts.schedules.ended(portion, execution, workflow)
         execution.status = status
         self.ended = True
         await parts.writer.flush()
         parts.subflows.ended(execution.id, status, output, error)
+
+    async def _followers(self, outcome: Outcome) -> Followers:
+        try:
+            return await self._parts.links.followers(self.execution, outcome.status, outcome.output, outcome.error)
+        except Exception as error:
+            # It must end all the same, or it would be walked again for ever.
+            log.error("links could not be followed", execution_id=self.execution.id, exc_info=error)
+            return Followers()
+
+    async def _definition(self) -> Workflow | None:
+        """Of one that ends before it began."""
+        try:
+            return await self._parts.definitions.get(self.execution.workflow_id, self.execution.version)
+        except Fault:
+            return None
+
+    async def _stored_steps(self) -> Sequence[Row]:
+        """Of one that began in an earlier life, and is ended before this one has come to it."""
+        return await self._parts.database.all(statements.STEPS, execution_id=self.execution.id)
+
+    def _cancel_stored(self, portion: Portion, rows: Sequence[Row], at: int) -> None:
+        execution = self.execution
+        for row in rows:
+            if row["status"] in {"pending", "running"}:
+                changed = {name: row[name] for name in statements.CHANGING[1:]}
+                changed |= {"id_": row["id"], "status": "cancelled", "completed_at": at}
+                changed["started_at"] = row["started_at"] or at
+                portion.writes.append((statements.CHANGE_STEP, changed))
+                data = {"workflow": execution.id, "task": row["reference"], "cancelledAt": rfc3339(at)}
+                portion.events.append(
+                    NewEvent(execution.workflow_id, "task.cancelled", execution.id, row["step_name"], data, at)
+                )
 
     def _tell(self, portion: Portion, status: str, error: Any, secrets: Secrets, at: int) -> None:
         execution = self.execution

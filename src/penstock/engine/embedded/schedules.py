@@ -107,7 +107,6 @@ class Schedules:
         self._something = asyncio.Event()
         self._seen: tuple[Any, ...] = ()
         self._triggers: dict[str, Trigger] = {}
-        self._after: dict[tuple[str, int], int] = {}
 
     def wake(self) -> None:
         self._something.set()
@@ -138,7 +137,6 @@ class Schedules:
             return
         rows = {str(row["workflow_id"]): row for row in await self._parts.database.all(_ALL)}
         self._triggers = {id_: each for id_, each in self._triggers.items() if id_ in rows}
-        self._after = {}
         for id_, row in rows.items():
             await self._take_in(id_, row)
         self._seen = seen
@@ -154,8 +152,6 @@ class Schedules:
             log.error("a schedule cannot be read", workflow_id=workflow_id, error=str(fault))
             return
         self._triggers.pop(workflow_id, None)
-        if workflow.schedule.after is not None:
-            self._after[workflow_id, version] = workflow.schedule.after
         if workflow.schedule.on is not None:
             trigger = Trigger(self._parts, workflow_id, str(row["project_id"]), version, workflow)
             await trigger.restore(msgspec.json.decode(row["state"]))
@@ -189,9 +185,9 @@ class Schedules:
             (_NEXT, {"id_": workflow_id, "version_": version, "next_run_at": following})
         )
 
-    def ended(self, portion: Portion, execution: Execution) -> None:
+    def ended(self, portion: Portion, execution: Execution, workflow: Workflow | None) -> None:
         """`after`: the next one is due so long after the end of this one."""
-        pause = self._after.get((execution.workflow_id, execution.version))
+        pause = workflow.schedule.after if workflow is not None else None
         if pause is not None and execution.trigger_type == "schedule":
             row = {"id_": execution.workflow_id, "version_": execution.version, "next_run_at": now() + pause}
             portion.writes.append((_NEXT, row))

@@ -50,8 +50,18 @@ ASKED = Statement(
 )
 ASK = Statement(
     update(executions)
-    .where(executions.c.id == bindparam("id_"), executions.c.completed_at.is_(None))
+    .where(
+        executions.c.id == bindparam("id_"),
+        executions.c.completed_at.is_(None),
+        # Nothing that is asked later makes good for a cancellation that was not seen to.
+        or_(executions.c.asked.is_(None), executions.c.asked != "cancel"),
+    )
     .values(asked=bindparam("what"))
+)
+ASK_TO_START = Statement(
+    update(executions)
+    .where(executions.c.id == bindparam("id_"), executions.c.status == "pending", executions.c.asked.is_(None))
+    .values(asked="start")
 )
 UNENDED_OF = Statement(
     select(executions.c.id).where(
@@ -100,9 +110,14 @@ END_EXECUTION = Statement(
 PAUSE_EXECUTION = Statement(
     update(executions)
     .where(executions.c.id == bindparam("id_"), executions.c.completed_at.is_(None))
-    .values(paused_at=bindparam("paused_at"), metadata=bindparam("metadata"), asked=None)
+    .values(paused_at=bindparam("paused_at"), metadata=bindparam("metadata"))
 )
-ANSWERED = Statement(update(executions).where(executions.c.id == bindparam("id_")).values(asked=None))
+# Only what was seen to: something else may have been asked meanwhile.
+ANSWERED = Statement(
+    update(executions)
+    .where(executions.c.id == bindparam("id_"), executions.c.asked == bindparam("what"))
+    .values(asked=None)
+)
 
 STEP_MEMBERS = (
     "id",

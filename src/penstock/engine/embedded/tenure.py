@@ -13,12 +13,12 @@ from penstock.engine.embedded.lease import Lease
 from penstock.engine.embedded.links import Links
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.queue import FairQueue
-from penstock.engine.embedded.run import Run
+from penstock.engine.embedded.run import CANCELLED, Outcome, Run
 from penstock.engine.embedded.schedules import Schedules
 from penstock.engine.embedded.slots import Slots
 from penstock.engine.embedded.subflows import Subflows
-from penstock.engine.embedded.writer import Writer
-from penstock.engine.faults import Fault
+from penstock.engine.embedded.writer import Writer, WriterEnded
+from penstock.engine.faults import Fault, runtime
 from penstock.storage import StorageError, now
 from penstock.streams import NewEvent
 
@@ -39,6 +39,11 @@ class Tenure:
         self._at_work: Counter[str] = Counter()
         self._admitting = asyncio.Event()
         self._asked = asyncio.Event()
+        self._choosing: Execution | None = None
+        """Neither in the queue any more nor begun: whether it may begin is being found out."""
+        self._dropping: dict[str, asyncio.Task[None]] = {}
+        self.left: list[str] = []
+        """What had not ended when this turn did."""
         parts.writer = Writer(parts.database, lease, self._drop)
         parts.slots = Slots(parts.limits.at_once, self._admitting.set)
         parts.inbox = Inbox(parts)
@@ -46,6 +51,7 @@ class Tenure:
         parts.links = Links(parts)
         parts.schedules = Schedules(parts)
         parts.start = self.put
+        parts.cancel = self.cancel
 
     @property
     def trouble(self) -> str | None:
@@ -73,24 +79,44 @@ class Tenure:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
-        except asyncio.CancelledError:
-            # What was finished is stored; what is under way is begun again, here or elsewhere.
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_FLUSH_SECONDS):
-                    await self._parts.writer.flush()
-            raise
         finally:
-            await asyncio.gather(*(run.abandon() for run in list(self._runs.values())), return_exceptions=True)
+            await self._wind_up()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def _wind_up(self) -> None:
+        """What is under way is left, and begun again, here or elsewhere; then what was finished is stored."""
+        runs = list(self._runs.values())
+        self.left = [run.execution.id for run in runs] + self._queue.ids
+        for run in runs:
+            run.abandon()
+        await asyncio.gather(*(run.wait() for run in runs))
+        with suppress(TimeoutError, WriterEnded):
+            async with asyncio.timeout(_FLUSH_SECONDS):
+                await self._parts.writer.flush()
+
     # Who is next
 
     def put(self, execution: Execution) -> None:
-        if execution.id not in self._runs:
+        if execution.id not in self:
             self._queue.put(execution)
             self._admitting.set()
+
+    def __contains__(self, execution_id: str) -> bool:
+        """Whether it runs, or is to run."""
+        return execution_id in self._runs or self._waiting_one(execution_id) is not None
+
+    def _withdraw_choice(self, execution_id: str) -> bool:
+        if self._choosing is None or self._choosing.id != execution_id:
+            return False
+        self._choosing = None
+        return True
+
+    def _waiting_one(self, execution_id: str) -> Execution | None:
+        if self._choosing is not None and self._choosing.id == execution_id:
+            return self._choosing
+        return self._queue.get(execution_id)
 
     async def _admit(self) -> None:
         await self._take_up()
@@ -98,7 +124,11 @@ class Tenure:
             await self._admitting.wait()
             self._admitting.clear()
             while self._parts.slots.free and (execution := self._queue.next()) is not None:
-                if await self._may_begin(execution):
+                self._choosing = execution
+                may_begin = await self._may_begin(execution)
+                if not self._withdraw_choice(execution.id):
+                    continue  # it was cancelled meanwhile
+                if may_begin:
                     self._begin(execution)
                 else:
                     self._queue.hold(execution)
@@ -107,17 +137,18 @@ class Tenure:
         """As many of its workflow as the definition allows (`document.metadata.concurrency`)."""
         try:
             workflow = await self._parts.definitions.get(execution.workflow_id, execution.version)
-        except (Fault, StorageError):
+        except Fault:
             return True  # its run says why it cannot be
         return workflow.concurrency is None or self._at_work[execution.workflow_id] < workflow.concurrency
 
-    def _begin(self, execution: Execution) -> None:
-        if execution.id in self._runs:
-            return
+    def _begin(self, execution: Execution, *, at_end: Outcome | None = None) -> Run:
+        if (known := self._runs.get(execution.id)) is not None:
+            return known
         run = self._runs[execution.id] = Run(execution, self._parts)
         self._at_work[execution.workflow_id] += 1
         self._parts.slots.take()
-        run.start(self._done)
+        run.start(self._done, at_end=at_end)
+        return run
 
     def _done(self, run: Run) -> None:
         execution = run.execution
@@ -129,10 +160,24 @@ class Tenure:
         self._parts.slots.give_back()
 
     def _drop(self, execution_id: str) -> None:
-        """Its records cannot be stored: it was deleted."""
+        """Its records cannot be stored. It goes no step further; what becomes of it is seen to when it has stopped."""
         run = self._runs.get(execution_id)
         if run is not None:
-            self._abandoning = asyncio.ensure_future(run.abandon())
+            run.abandon()
+        if execution_id not in self._dropping:
+            self._dropping[execution_id] = asyncio.create_task(self._after_drop(execution_id, run))
+            self._dropping[execution_id].add_done_callback(lambda _: self._dropping.pop(execution_id, None))
+
+    async def _after_drop(self, execution_id: str, run: Run | None) -> None:
+        if run is not None:
+            await run.wait()
+        row = await self._parts.database.one(statements.FIND, id=execution_id)
+        if row is None:
+            # It was deleted. Whoever waits for its end must not wait for ever.
+            self._parts.subflows.ended(execution_id, "cancelled", None, None)
+        elif row["status"] in {"pending", "running"} and (run is None or not run.ended):
+            error = runtime("Not storable", "something that it has to remember cannot be stored").error
+            await self._begin(Execution.from_row(row), at_end=Outcome("failed", error=error)).wait()
 
     async def _take_up(self) -> None:
         """What an earlier engine left unended: those that ran go on at once, the others wait for their turn."""
@@ -142,9 +187,10 @@ class Tenure:
             for row in rows:
                 execution = Execution.from_row(row)
                 after = execution.id
-                if execution.id in self._runs or execution.id in self._queue:
+                if execution.id in self:
                     continue
                 taken += 1
+                execution.found = True
                 if execution.status == "running":
                     self._begin(execution)
                 else:
@@ -177,7 +223,7 @@ class Tenure:
                     await self._see_to(str(execution_id), str(what))
                 if looks % _LOOK_FOR_LOST_EVERY == 0:
                     await self._take_up()
-            except StorageError as error:
+            except (StorageError, WriterEnded) as error:
                 log.warning("what was asked of executions waits for the database", error=str(error))
 
     async def _see_to(self, execution_id: str, what: str) -> None:
@@ -189,34 +235,47 @@ class Tenure:
             case "resume":
                 await self.resume(execution_id)
             case _:
-                if execution_id not in self._runs and execution_id not in self._queue:
-                    row = await self._parts.database.one(statements.FIND, id=execution_id)
-                    if row is not None and row["status"] == "pending":
-                        self.put(Execution.from_row(row))
-                self._parts.writer.of("").writes.append((statements.ANSWERED, {"id_": execution_id}))
+                if execution_id not in self and (execution := await self._find(execution_id)) is not None:
+                    self.put(execution)
+        answered = {"id_": execution_id, "what": what}
+        self._parts.writer.of("").writes.append((statements.ANSWERED, answered))
 
     async def cancel(self, execution_id: str) -> None:
-        """Ended as cancelled, with all that it started, when this returns."""
-        for child in await self._parts.database.all(statements.CHILDREN, id=execution_id):
-            await self.cancel(str(child[0]))
+        """Ended as cancelled, with all that it waits for, when this returns."""
         run = self._runs.get(execution_id)
         if run is None:
-            row = await self._parts.database.one(statements.FIND, id=execution_id)
-            if row is None or row["status"] not in {"pending", "running"}:
+            # What is put, but not yet written, is known to the queue alone.
+            execution = self._waiting_one(execution_id) or await self._find(execution_id)
+            if execution is None:
                 return
             self._queue.take_out(execution_id)
-            run = Run(Execution.from_row(row), self._parts)
-            await run.end_cancelled()
-            return
+            self._withdraw_choice(execution_id)
+            run = self._begin(execution, at_end=CANCELLED)
         run.cancel()
         await run.wait()
+        # The end of what began in an earlier life, and had not come to the child again.
+        for child in await self._parts.database.all(statements.CHILDREN, id=execution_id):
+            await self.cancel(str(child[0]))
+        if not run.ended:
+            self._parts.writer.require_open()
 
-    async def pause(self, execution_id: str) -> None:
-        run = self._runs.get(execution_id)
+    async def _find(self, execution_id: str) -> Execution | None:
         row = await self._parts.database.one(statements.FIND, id=execution_id)
         if row is None or row["status"] not in {"pending", "running"}:
+            return None
+        execution = Execution.from_row(row)
+        execution.found = True
+        return execution
+
+    def _known(self, execution_id: str) -> Execution | None:
+        run = self._runs.get(execution_id)
+        return run.execution if run is not None else self._waiting_one(execution_id)
+
+    async def pause(self, execution_id: str) -> None:
+        found = await self._find(execution_id)
+        execution, run = self._known(execution_id) or found, self._runs.get(execution_id)
+        if found is None or execution is None:
             return
-        execution = run.execution if run is not None else Execution.from_row(row)
         if execution.paused_at is None:
             execution.paused_at = now()
             if run is not None and run.host is not None:
@@ -225,11 +284,10 @@ class Tenure:
         await self._parts.writer.flush()
 
     async def resume(self, execution_id: str) -> None:
-        run = self._runs.get(execution_id)
-        row = await self._parts.database.one(statements.FIND, id=execution_id)
-        if row is None or row["status"] not in {"pending", "running"}:
+        found = await self._find(execution_id)
+        execution, run = self._known(execution_id) or found, self._runs.get(execution_id)
+        if found is None or execution is None:
             return
-        execution = run.execution if run is not None else Execution.from_row(row)
         if execution.paused_at is not None:
             execution.paused_at = None
             self._note(execution, run, "workflow.resumed", "resumedAt")

@@ -13,16 +13,20 @@ import msgspec
 import structlog
 
 from penstock.engine.embedded import statements
-from penstock.engine.embedded.lease import RENEW_EVERY, Lease
-from penstock.storage import Database, Statement, StorageError, Transaction
-from penstock.storage.database import Busy, Unavailable
+from penstock.engine.embedded.lease import RENEW_EVERY, Lease, LeaseLost
+from penstock.storage import Database, Duplicate, Refused, Statement, StorageError, Transaction
 from penstock.streams import ExecutionChange, NewEvent, NewLog, append
+from penstock.streams.journal import wake_all
 
 log = structlog.get_logger()
 
 Row = dict[str, Any]
 _LONGEST_PAUSE = 5.0
 _SLICE = 200  # rows that are written to SQLite before others get their turn
+
+
+class WriterEnded(Exception):
+    """This engine's turn is over: what was not written yet is not written any more, at least not by this one."""
 
 
 class StepRow(msgspec.Struct, eq=False):
@@ -95,6 +99,7 @@ class Writer:
         self._gathering = Batch()
         self._something = asyncio.Event()
         self._writing: Batch | None = None
+        self._ended = False
         self.trouble: str | None = None
         """Why nothing can be written at present."""
 
@@ -104,14 +109,29 @@ class Writer:
         return self._gathering.of(execution_id)
 
     async def flush(self) -> None:
-        """Returns when all that was put before is durable."""
+        """Returns when all that was put before is durable. Raises `WriterEnded`."""
+        self.require_open()
         if self._gathering.portions:
             await asyncio.shield(self._gathering.written)
         elif self._writing is not None:
             await asyncio.shield(self._writing.written)
 
+    def require_open(self) -> None:
+        if self._ended:
+            raise WriterEnded
+
     async def run(self) -> None:
         """Until it is cancelled; raises `LeaseLost` when another engine has taken over."""
+        try:
+            await self._run()
+        finally:
+            self._ended = True
+            for batch in (self._writing, self._gathering):
+                if batch is not None and not batch.written.done():
+                    batch.written.set_exception(WriterEnded())
+                    batch.written.exception()  # whoever waits for it hears of it; it is no defect if nobody does
+
+    async def _run(self) -> None:
         while True:
             try:
                 async with asyncio.timeout(RENEW_EVERY):
@@ -137,41 +157,62 @@ class Writer:
             self.trouble = str(error)
 
     async def _write(self, portions: Mapping[str, Portion]) -> None:
-        pause = 0.05
+        attempt, pause = _Attempt(list(portions.values())), 0.05
         while True:
             try:
-                await self._commit(list(portions.values()))
-            except (Busy, Unavailable) as error:
+                await self._commit(attempt)
+            except LeaseLost:
+                raise
+            except StorageError as error:
+                if isinstance(error, (Refused, Duplicate)):
+                    await self._write_apart(portions, error)
+                    return
                 self.trouble = str(error)
                 log.warning("the engine waits: nothing can be written", error=str(error))
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
-            except StorageError as error:
-                if len(portions) == 1:
-                    self._give_up(next(iter(portions)), error)
-                else:
-                    log.warning("a batch cannot be written; its executions are written one by one", error=str(error))
-                    for name, portion in portions.items():
-                        await self._write({name: portion})
+            except Exception as error:  # noqa: BLE001
+                # Data that the driver cannot even send. It would be the same the next time.
+                await self._write_apart(portions, error)
                 return
             else:
                 self.trouble = None
                 return
 
-    def _give_up(self, execution_id: str, error: StorageError) -> None:
-        log.error("an execution cannot be stored and is given up", execution_id=execution_id, error=str(error))
-        self._dropped(execution_id)
+    async def _write_apart(self, portions: Mapping[str, Portion], error: Exception) -> None:
+        """One of them can never be written: the others are, each by itself."""
+        if len(portions) == 1:
+            execution_id = next(iter(portions))
+            log.error("an execution cannot be stored and is given up", execution_id=execution_id, error=str(error))
+            self._dropped(execution_id)
+            return
+        log.warning("a batch cannot be written; its executions are written one by one", error=str(error))
+        for name, portion in portions.items():
+            await self._write({name: portion})
 
-    async def _commit(self, portions: Sequence[Portion]) -> None:
-        beat: int | None = None
-        try:
-            async with self._database.transaction() as tx:
-                beat = await self._lease.require(tx)
-                await _write_rows(tx, portions)
-        except Unavailable:
-            # A connection that was lost at the COMMIT does not say whether it happened; the lease does.
-            if beat is None or not await self._lease.has_reached(beat):
-                raise
+    async def _commit(self, attempt: "_Attempt") -> None:
+        async with self._database.transaction() as tx:
+            beat = await self._lease.require(tx)
+            if attempt.beat is not None and beat > attempt.beat:
+                # It was committed the last time; only the answer to its COMMIT was lost.
+                workflow_ids = attempt.workflow_ids
+                tx.after_commit(lambda: wake_all(workflow_ids))
+                return
+            attempt.beat = beat
+            await _write_rows(tx, attempt.portions)
+
+
+class _Attempt:
+    """To write these, however often it takes. Each try would bear the same beat, unless the one before it happened."""
+
+    def __init__(self, portions: Sequence[Portion]) -> None:
+        self.portions = portions
+        self.beat: int | None = None
+
+    @property
+    def workflow_ids(self) -> set[str]:
+        events = {entry.workflow_id for portion in self.portions for entry in portion.events}
+        return events | {entry.workflow_id for portion in self.portions for entry in portion.logs}
 
 
 async def _write_rows(tx: Transaction, portions: Sequence[Portion]) -> None:
