@@ -41,10 +41,10 @@ class Journal:
         self.entries = entries if entries is not None else []
 
     @property
-    def at(self) -> int:
+    def at(self) -> int | None:
         """When the last of it was stored."""
         times = (each for step in self.steps.values() for each in (step.started_at, step.completed_at))
-        return max((each for each in times if each is not None), default=time.time_ns() // 1_000)
+        return max((each for each in times if each is not None), default=None)
 
     def before(self, cut: int) -> "Journal":
         return Journal(self.entries[:cut])
@@ -56,10 +56,11 @@ class Journal:
 
 
 class RememberingHost(LocalHost):
-    def __init__(self, world: World, workflow: Workflow, events: list[Json], journal: Journal, key: str) -> None:
+    def __init__(
+        self, world: World, workflow: Workflow, events: list[Json], journal: Journal, key: str, began: int
+    ) -> None:
         engine = LocalEngine(world.performer, library=world.library, secrets=world.secrets)
-        # As if no time had passed between two lives.
-        self._ahead = journal.at - time.time_ns() // 1_000 if journal.entries else 0
+        self._ahead = began - time.time_ns() // 1_000
         super().__init__(engine, workflow, key, None)
         self.journal = Journal()
         self.asked: list[str] = []
@@ -160,11 +161,13 @@ class Execution:
         self._data = data
         self._events = events
         self._key = uuid7()
-        self._began: int | None = None
+        self._began = time.time_ns() // 1_000
 
-    async def live(self, journal: Journal | None = None) -> Life:
-        host = RememberingHost(self._world, self._workflow, self._events, journal or Journal(), self._key)
-        self._began = self._began if self._began is not None else host.created_at
+    async def live(self, journal: Journal | None = None, pause: int = 0) -> Life:
+        """From what was stored when the power went, and that many microseconds later."""
+        journal = journal or Journal()
+        at = (journal.at or self._began) + pause
+        host = RememberingHost(self._world, self._workflow, self._events, journal, self._key, at)
         try:
             outcome: Any = await interpret(self._workflow, host, self._data, self._began)
         except Fault as fault:

@@ -4,39 +4,30 @@ Every definition of the conformance suite is walked once, and then again from ev
 """
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from penstock.dsl.build import workflow_of
-from penstock.engine.local import Library, local_performer
+from penstock.engine.local import Library
 from penstock.engine.performing import Performer
 from penstock.engine.tasks.secrets import Secrets
 from tests.conformance.case import Case, cases
-from tests.conformance.stand_in import StandIn, stand_in
+from tests.conformance.stand_in import StandIn
 from tests.engine.remembering import ENDED, Execution, Life, World
 
 MOST_CUTS = 60
-
-
-@pytest.fixture(scope="module")
-def services() -> Iterator[StandIn]:
-    with stand_in() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture(scope="module")
-def performer(runner: asyncio.Runner) -> Iterator[Performer]:
-    performing = local_performer()
-    yield runner.run(performing.__aenter__())
-    runner.run(performing.__aexit__(None, None, None))
+HOUR = 3600 * 1_000_000
+RACE = """
+document: {dsl: 1.0.3, namespace: test, name: race, version: 1.0.0}
+do:
+  - race:
+      fork:
+        compete: COMPETE
+        branches:
+          - slow: {do: [{nap: {wait: {minutes: 1}}}, {never: {call: http, with: {method: get, endpoint: ADDRESS}}}]}
+          - quick: {do: [{nod: {wait: {milliseconds: 5}}}, {last: {set: quick, then: THEN}}]}
+"""
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
@@ -46,17 +37,37 @@ def test_walked_again_from_anywhere_it_comes_to_the_same(
     address = services.for_run()
     world = World(performer, Library(map(workflow_of, case.other_texts(address))), Secrets(case.secrets))
     events = [{"specversion": "1.0", **event} for event in case.events]
-    execution = Execution(world, workflow_of(case.text(address)), case.input, events)
-    runner.run(_cut_everywhere(execution))
+    text = case.text(address)
+    # The power was off for a second; for what may take only so long, for no time at all.
+    pause = 0 if "timeout" in text or "duration" in text else 1_000_000
+    runner.run(_cut_everywhere(Execution(world, workflow_of(text), case.input, events), pause))
 
 
-async def _cut_everywhere(execution: Execution) -> None:
+@pytest.mark.parametrize(("compete", "then"), [("true", "exit"), ("false", "end")])
+def test_a_fork_that_is_decided_begins_nothing_more_however_late_it_is(
+    compete: str, then: str, runner: asyncio.Runner, performer: Performer, services: StandIn
+) -> None:
+    text = RACE.replace("COMPETE", compete).replace("THEN", then).replace("ADDRESS", services.for_run())
+    execution = Execution(World(performer, Library(), Secrets({})), workflow_of(text), {}, [])
+    whole = runner.run(execution.live())
+    decided = next(
+        number
+        for number, (kind, entry) in enumerate(whole.journal.entries, 1)
+        if kind == "step" and (entry[0].task.name, entry[0].status) == ("quick", "completed")
+    )
+    again = runner.run(execution.live(whole.journal.before(decided), HOUR))
+    assert (again.outcome, again.asked) == ("quick", [])
+    assert again.journal.steps["/0/b0/0"].status == "cancelled"
+
+
+async def _cut_everywhere(execution: Execution, pause: int) -> None:
     whole = await execution.live()
+    side_by_side = any(step.task.kind == "fork" for step in whole.journal.steps.values())
     stored = len(whole.journal.entries)
     for cut in range(0, stored + 1, max(1, stored // MOST_CUTS)):
         async with asyncio.timeout(10):
-            again = await execution.live(whole.journal.before(cut))
-        _compare(whole, again, cut)
+            again = await execution.live(whole.journal.before(cut), pause)
+        _compare(whole, again, cut, side_by_side=side_by_side)
 
 
 def _timeless(outcome: Any) -> Any:
@@ -64,7 +75,7 @@ def _timeless(outcome: Any) -> Any:
     return {**outcome, "time": None} if isinstance(outcome, dict) and "specversion" in outcome else outcome
 
 
-def _compare(whole: Life, again: Life, cut: int) -> None:
+def _compare(whole: Life, again: Life, cut: int, *, side_by_side: bool) -> None:
     assert _timeless(again.outcome) == _timeless(whole.outcome), f"cut at {cut}"
     before = whole.journal.before(cut).steps
     finished = {position for position, step in before.items() if step.finished}
@@ -72,5 +83,8 @@ def _compare(whole: Life, again: Life, cut: int) -> None:
     assert not asked_again, f"performed although finished, cut at {cut}"
     assert set(again.asked) <= set(whole.asked), f"asked for more than without a cut at {cut}"
     assert len(again.asked) == len(set(again.asked))
+    if not side_by_side:
+        # Nothing is stored twice, either: no retry is counted again, no step told of again.
+        assert len(again.journal.entries) == len(whole.journal.entries), f"cut at {cut}"
     left = [step.task.name for step in again.journal.steps.values() if step.status not in ENDED]
     assert not left, f"still under way at the end, cut at {cut}"
