@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from penstock.dsl.check.codes import Code
 from penstock.dsl.parse import Parsed, Path, pointer
 from penstock.problems import FieldError
 
@@ -32,7 +33,7 @@ class Findings:
     def full(self) -> bool:
         return len(self._found) >= MOST_FINDINGS
 
-    def add(self, path: Path, message: str, code: str, severity: Severity = "error") -> None:
+    def add(self, path: Path, message: str, code: Code, severity: Severity = "error") -> None:
         if not self.full:
             at = pointer(path)
             message = "".join(

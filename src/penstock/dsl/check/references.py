@@ -5,18 +5,20 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
+from penstock.dsl.check.codes import Code
 from penstock.dsl.check.finding import Findings, shown
 from penstock.dsl.check.walk import Reference, Seen
 from penstock.dsl.expressions import NotAnExpression, Program
 from penstock.dsl.expressions.lexer import Token, scan
+from penstock.dsl.grammar.nodes import Names
 
-# Where each is declared, by what names it.
-_DECLARED = {
-    "retry": "retries",
-    "timeout": "timeouts",
-    "error": "errors",
-    "authentication": "authentications",
-    "secret": "secrets",
+# Where each is declared, and what is said when it is not, by what names it.
+_DECLARED: dict[Names, tuple[str, Code]] = {
+    "retry": ("retries", "retry-unknown"),
+    "timeout": ("timeouts", "timeout-unknown"),
+    "error": ("errors", "error-unknown"),
+    "authentication": ("authentications", "authentication-unknown"),
+    "secret": ("secrets", "secret-unknown"),
 }
 _CATALOGED = re.compile(r"[^\s:@/]+:[^\s:@/]+@(?P<catalog>[^\s:@/]+)")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
@@ -52,15 +54,14 @@ def check_references(seen: Seen, used: Used, findings: Findings) -> None:
 
 
 def _declared(reference: Reference, used: Used, findings: Findings) -> None:
-    section = _DECLARED[reference.names]
+    section, code = _DECLARED[reference.names]
     known = used.names(section)
     if reference.text in known:
         return
-    what = "authentication" if section == "authentications" else reference.names
-    message = f"there is no {what} {shown(reference.text)} in use.{section}{_meant(reference.text, known)}"
+    message = f"there is no {reference.names} {shown(reference.text)} in use.{section}{_meant(reference.text, known)}"
     if reference.names == "timeout" and reference.text[:1] == "P":
         message += "; a duration is written as after: " + reference.text[:50]
-    findings.add(reference.path, message, f"{what}-unknown")
+    findings.add(reference.path, message, code)
 
 
 def _function(reference: Reference, used: Used, findings: Findings) -> None:

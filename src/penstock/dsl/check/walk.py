@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
+from penstock.dsl.check.codes import Code
 from penstock.dsl.check.finding import Findings, kind, shown
 from penstock.dsl.expressions import Program, embedded
 from penstock.dsl.expressions import Text as EmbeddedText
@@ -204,7 +205,7 @@ class Walk:
 
     def _cases(self, node: Cases, value: list[Any], path: Path, scope: Scope) -> None:
         self._enough(path, value, node.fewest)
-        code = "task-item" if node.are_tasks else "item"
+        code: Code = "task-item" if node.are_tasks else "item"
         named: NamedItems = []
         for index, item in enumerate(value):
             if isinstance(item, dict) and len(item) == 1:

@@ -33,7 +33,7 @@ class Pattern:
 
     regex: str
     words: str
-    code: str = "pattern"
+    code: Literal["pattern", "dsl-version", "duration", "uri"] = "pattern"
 
     def matches(self, text: str) -> bool:
         return re.fullmatch(self.regex, text, re.ASCII) is not None
