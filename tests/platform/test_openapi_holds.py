@@ -62,7 +62,7 @@ AnyCase = Case[Any]
 @pytest.fixture
 async def world(serve: Serve) -> AsyncIterator[World]:
     limits = ("auth_rate_limit", "limit_create", "limit_failed_logins", "limit_forgot_password")
-    async with serve(engine="none", **dict.fromkeys(limits, 10**6)) as client:
+    async with serve(engine="none", access_ttl="7d", **dict.fromkeys(limits, 10**6)) as client:
         yield await World(client).settle()
 
 
