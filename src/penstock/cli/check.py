@@ -59,11 +59,15 @@ def _print_json(found: dict[str, list[Finding]]) -> None:
 def _print(found: dict[str, list[Finding]]) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for name, findings in found.items():
-        for finding in findings:
-            place = f"{shown_name(name)}:{finding.line}:{finding.column}:"
-            said = (f"{finding.severity}[{finding.code}]", _STYLES[finding.severity])
-            console.print(Text.assemble((place, "bold"), " ", said, " ", finding.message))
+        print_findings(name, findings, console)
     print(_summary(found), file=sys.stderr)
+
+
+def print_findings(name: str, findings: list[Finding], console: Console) -> None:
+    for finding in findings:
+        place = f"{shown_name(name)}:{finding.line}:{finding.column}:"
+        said = (f"{finding.severity}[{finding.code}]", _STYLES[finding.severity])
+        console.print(Text.assemble((place, "bold"), " ", said, " ", finding.message))
 
 
 def _summary(found: dict[str, list[Finding]]) -> str:

@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 from cyclopts import Parameter
+from rich.console import Console
 
+from penstock.cli.check import print_findings
+from penstock.cli.definitions import read_definition
+from penstock.cli.options import CommandError
 from penstock.cli.run_arguments import BadArgument, Given, given
 from penstock.cli.run_progress import Lines, Recorder, Tree
 from penstock.dsl.build import NotValid, workflow_of
@@ -54,12 +58,12 @@ def run(
 ) -> None:
     try:
         arguments = given(input, mock or [], secret or [], event or [])
-        text = _read(file)
+        text = read_definition(str(file))
         _require_valid(text, file, quiet=quiet)
         library = Library([_companion(path) for path in with_ or []], lambda: _siblings(file))
         workflow = mocked(workflow_of(text), arguments.mocks)
         _require_secrets(workflow, arguments)
-    except (BadArgument, NoSuchTask) as error:
+    except (BadArgument, CommandError, NoSuchTask) as error:
         _refuse(str(error))
     secrets = Secrets(arguments.secrets)
     progress = (Recorder if quiet else Tree if sys.stderr.isatty() else Lines)(secrets)
@@ -129,20 +133,11 @@ def _place(instance: str, text: str) -> tuple[int, int] | None:
     return parsed.position(tuple(path))
 
 
-def _read(file: Path) -> str:
-    try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadArgument(f"{file} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from error
-
-
 def _require_valid(text: str, file: Path, *, quiet: bool) -> None:
     findings = check(text)
     wrong = errors(findings)
     if wrong or not quiet:
-        for each in findings:
-            place = f"{file}:{each.line}:{each.column}"
-            print(f"{place}: {each.severity}[{each.code}] {each.message}", file=sys.stderr)
+        print_findings(str(file), findings, Console(stderr=True, highlight=False, soft_wrap=True))
     if wrong:
         sys.exit(REFUSED)
 
@@ -154,7 +149,7 @@ def _require_secrets(workflow: Workflow, arguments: Given) -> None:
 
 
 def _companion(file: Path) -> Workflow:
-    text = _read(file)
+    text = read_definition(str(file))
     _require_valid(text, file, quiet=True)
     return workflow_of(text)
 

@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, select
 from penstock.dsl.build import NotValid, workflow_of
 from penstock.dsl.model import Document, Workflow
 from penstock.dsl.parse import NotReadable
+from penstock.dsl.versions import Precedence, precedence
 from penstock.engine.embedded import statements
 from penstock.engine.faults import configuration
 from penstock.storage import Database, Statement
@@ -58,16 +59,18 @@ class Definitions:
         return workflow
 
     async def find(self, project_id: str, namespace: str, name: str, version: str) -> Found | None:
-        """The newest in the project whose document says so; `latest` is any version."""
+        """The newest in the project whose document says so; `latest` is the highest version, and the newest of it."""
+        best: tuple[Precedence, Found] | None = None
         for workflow_id, number, status in await self._database.all(_OF_PROJECT, project_id=project_id):
             document = await self._document(str(workflow_id), int(number))
-            if (
-                document is not None
-                and (document.namespace, document.name) == (namespace, name)
-                and version in {"latest", document.version}
-            ):
-                return Found(str(workflow_id), int(number), str(status))
-        return None
+            if document is None or (document.namespace, document.name) != (namespace, name):
+                continue
+            found, rank = Found(str(workflow_id), int(number), str(status)), precedence(document.version)
+            if document.version == version:
+                return found
+            if version == "latest" and (best is None or rank > best[0]):
+                best = rank, found
+        return best[1] if best is not None else None
 
     async def _document(self, workflow_id: str, version: int) -> Document | None:
         key = (workflow_id, version)

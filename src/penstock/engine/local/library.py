@@ -1,13 +1,11 @@
 """The workflows that a workflow may run, by namespace, name and version."""
 
-import re
 from collections.abc import Callable, Iterable
 
 from penstock.dsl.model import Workflow
+from penstock.dsl.versions import precedence
 from penstock.engine.faults import configuration
 from penstock.engine.host import ChildOf
-
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?")
 
 
 class Library:
@@ -37,17 +35,5 @@ class Library:
 
     def _find(self, wanted: ChildOf) -> Workflow | None:
         versions = self._workflows.get((wanted.namespace, wanted.name), {})
-        version = max(versions, key=_precedence, default="") if wanted.version == "latest" else wanted.version
+        version = max(versions, key=precedence, default="") if wanted.version == "latest" else wanted.version
         return versions.get(version)
-
-
-def _precedence(version: str) -> tuple[int, tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]:
-    """Semantic versions in their order; what is none comes before them all."""
-    match = _VERSION.match(version)
-    if match is None:
-        return 0, (), False, ((True, 0, version),)
-    numbers = tuple(int(part) for part in match.groups()[:3])
-    before = match[4]
-    parts = before.split(".") if before else []
-    named = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts)
-    return 1, numbers, before is None, named
