@@ -34,6 +34,7 @@ async def start(
     retention = Retention(settings, database)
     retention.start()
     stack.push_async_callback(retention.stop)
-    tokens, checker = Tokens(settings, accounts.secret), Checker(frozenset(settings.processes))
     engine = await start_engine(stack, settings, database, vault, egress)
+    tokens = Tokens(settings, accounts.secret)
+    checker = Checker(frozenset(settings.processes), engine.jq if engine is not None else None)
     return Parts(settings, database, accounts, tokens, vault, streams, egress, iam, checker, engine)

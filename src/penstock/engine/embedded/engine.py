@@ -23,6 +23,7 @@ from penstock.engine.embedded.signals import Signals
 from penstock.engine.embedded.tenure import Tenure
 from penstock.engine.embedded.writer import WriterEnded
 from penstock.engine.faults import Fault
+from penstock.engine.jq import Jq
 from penstock.engine.performing import Performer
 from penstock.storage import Database, Row, StorageError
 
@@ -67,6 +68,11 @@ class EmbeddedEngine:
         if self._main is not None and self._main.done():
             return "the engine has ended; the server's log says why"
         return self._tenure.trouble if self._tenure is not None else None
+
+    @property
+    def jq(self) -> Jq:
+        """Its processes for expressions, also for whoever only wants to know whether one compiles."""
+        return self._performer.jq
 
     @property
     def runs(self) -> bool:

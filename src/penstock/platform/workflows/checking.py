@@ -26,15 +26,18 @@ class Checker:
         if key in self._known:
             self._known.move_to_end(key)
             return self._known[key]
-        found = await self._check(text)
+        under_way = await asyncio.to_thread(Check, text, self._processes)
+        failures = await self._failures(under_way.uncompiled)
+        found = under_way.findings(failures)
+        # That something did not compile may have been the fault of the moment.
+        if not failures:
+            self._remember(key, found)
+        return found
+
+    def _remember(self, key: bytes, found: list[Finding]) -> None:
         self._known[key] = found
         if len(self._known) > _MOST_REMEMBERED:
             self._known.popitem(last=False)
-        return found
-
-    async def _check(self, text: str) -> list[Finding]:
-        under_way = await asyncio.to_thread(Check, text, self._processes)
-        return under_way.findings(await self._failures(under_way.uncompiled))
 
     async def _failures(self, uncompiled: list[Uncompiled]) -> dict[Uncompiled, str]:
         if self._jq is None:
