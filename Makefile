@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 NODE_PEERS := tests/peers/node_modules/.installed-from
 
-.PHONY: help run test fuzz lint fmt docs bench lock clean
+.PHONY: help run test fuzz chaos lint fmt docs bench lock clean
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -21,6 +21,9 @@ test: $(VENV)/.dev $(NODE_PEERS) ## set up what is needed, then run every test
 
 fuzz: $(VENV)/.dev ## send what nobody would: requests made up from our own OpenAPI document
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-200} FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(BIN)/pytest tests/platform/test_openapi_holds.py
+
+chaos: $(VENV)/.dev ## kill the server and its database, again and again, for ten minutes each, and account for everything
+	@CHAOS_SECONDS=$${CHAOS_SECONDS:-600} CHAOS_SEED=$${CHAOS_SEED:-$$(date +%s)} $(BIN)/pytest -s tests/chaos
 
 lint: $(VENV)/.dev ## what a change must pass before its tests
 	@$(BIN)/ruff check .
