@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from penstock.cli.migrate import migrate
-from penstock.cli.options import CommandError
+from penstock.cli.errors import CommandError
 from penstock.storage.migrate import NewerDatabase, head
 from penstock.storage.opening import sqlite_path
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from penstock.cli.options import CommandError
+from penstock.cli.errors import CommandError
 from penstock.cli.users import activate, deactivate, list_
 from tests.platform.people import API, PASSWORD, register
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from sqlalchemy import select, update
 
-from penstock.cli.options import CommandError
+from penstock.cli.errors import CommandError
 from penstock.cli.secrets import _rotate, rotate
 from penstock.platform.secrets.vault import NotOpened, Vault
 from penstock.settings import Settings, SettingsError, load

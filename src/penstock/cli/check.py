@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from penstock.cli.definitions import DefinitionFile, read_definition, shown_name
+from penstock.cli.errors import CommandError
 from penstock.dsl.check import PROCESSES, Finding, errors
 from penstock.dsl.check import check as findings_of
 
@@ -38,8 +39,6 @@ def check(
 def _processes(text: str) -> frozenset[str]:
     names = {name.strip() for name in text.split(",") if name.strip()} - {"none"}
     if unknown := sorted(names - PROCESSES):
-        from penstock.cli.options import CommandError  # noqa: PLC0415 - it brings the database layer
-
         raise CommandError(f"--allow: there is no {unknown[0]!r}; known are {', '.join(sorted(PROCESSES))} and none")
     return frozenset(names)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from penstock.cli.errors import CommandError
 from penstock.dsl.parse import LONGEST
 
 STANDARD_INPUT = "-"
@@ -15,7 +16,7 @@ DefinitionFile = Annotated[str, Parameter(help="A definition; - reads standard i
 def read_definition(name: str) -> str:
     """The text of a file, or of standard input for `-`; no more of it than is needed to say that it is too long."""
     if name.startswith("-") and name != STANDARD_INPUT:
-        raise _command_error(f"there is no option {name}; for a file of that name write ./{name}")
+        raise CommandError(f"there is no option {name}; for a file of that name write ./{name}")
     try:
         if name == STANDARD_INPUT:
             content = sys.stdin.buffer.read(LONGEST + 1)
@@ -23,20 +24,14 @@ def read_definition(name: str) -> str:
             with Path(name).open("rb") as file:
                 content = file.read(LONGEST + 1)
     except OSError as error:
-        raise _command_error(f"{name} cannot be read: {error.strerror or error}") from error
+        raise CommandError(f"{name} cannot be read: {error.strerror or error}") from error
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if len(content) > LONGEST:
             return " " * len(content)
-        raise _command_error(f"{name} is not text in UTF-8 (byte {error.start + 1}): save it as UTF-8") from error
+        raise CommandError(f"{name} is not text in UTF-8 (byte {error.start + 1}): save it as UTF-8") from error
 
 
 def shown_name(name: str) -> str:
     return "<stdin>" if name == STANDARD_INPUT else name
-
-
-def _command_error(message: str) -> Exception:
-    from penstock.cli.options import CommandError  # noqa: PLC0415 - it brings the database layer
-
-    return CommandError(message)

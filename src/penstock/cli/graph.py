@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from penstock.cli.definitions import DefinitionFile, read_definition, shown_name
+from penstock.cli.errors import CommandError
 from penstock.dsl.check import check, errors
 from penstock.dsl.graph import graph_of
 from penstock.dsl.graph.dot import dot
@@ -38,6 +39,4 @@ def graph(
 
 
 def _not_drawn(message: str) -> Exception:
-    from penstock.cli.options import CommandError  # noqa: PLC0415 - it brings the database layer
-
     return CommandError(message)

@@ -151,7 +151,7 @@ def _end(error: Exception, code: int) -> NoReturn:
 
 def _is_for_people(error: Exception) -> bool:
     """Whether the message says what happened and what to do. All else is our mistake, and wants its traceback."""
-    from penstock.cli.options import CommandError  # noqa: PLC0415 - see above: only when there is an error
+    from penstock.cli.errors import CommandError  # noqa: PLC0415 - see above: only when there is an error
     from penstock.problems import Problem  # noqa: PLC0415
     from penstock.settings import SettingsError  # noqa: PLC0415
     from penstock.storage import StorageError  # noqa: PLC0415

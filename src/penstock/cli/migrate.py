@@ -6,7 +6,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from penstock.cli.options import CommandError, ConfigFile, DatabaseAddress, settings_of
+from penstock.cli.errors import CommandError
+from penstock.cli.options import ConfigFile, DatabaseAddress, settings_of
 from penstock.cli.shown import address
 from penstock.storage import migrate as migrations
 from penstock.storage.opening import check_address, sqlite_path

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from penstock.cli.errors import CommandError
 from penstock.cli.shown import address
 from penstock.settings import Settings, load
 from penstock.storage import Database, open_database
@@ -19,10 +20,6 @@ ConfigFile = Annotated[
 DatabaseAddress = Annotated[
     str | None, Parameter(name="--database", help="sqlite:///file.db or postgresql://user@host/name.")
 ]
-
-
-class CommandError(Exception):
-    """A command that cannot be done. The message says why, and what to do."""
 
 
 def settings_of(config: Path | None, database: str | None) -> Settings:

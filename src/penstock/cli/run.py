@@ -12,7 +12,7 @@ from rich.console import Console
 
 from penstock.cli.check import print_findings
 from penstock.cli.definitions import read_definition
-from penstock.cli.options import CommandError
+from penstock.cli.errors import CommandError
 from penstock.cli.run_arguments import BadArgument, Given, given
 from penstock.cli.run_progress import Lines, Recorder, Tree
 from penstock.dsl.build import NotValid, workflow_of

@@ -10,7 +10,8 @@ from cyclopts import Parameter
 
 from penstock.accounts import saml_registry
 from penstock.accounts.saml_registry import Registered
-from penstock.cli.options import CommandError, ConfigFile, DatabaseAddress, opened, settings_of
+from penstock.cli.errors import CommandError
+from penstock.cli.options import ConfigFile, DatabaseAddress, opened, settings_of
 from penstock.settings import Settings
 
 

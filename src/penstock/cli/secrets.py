@@ -2,7 +2,8 @@
 
 import asyncio
 
-from penstock.cli.options import CommandError, ConfigFile, DatabaseAddress, opened, settings_of
+from penstock.cli.errors import CommandError
+from penstock.cli.options import ConfigFile, DatabaseAddress, opened, settings_of
 from penstock.platform.iam import rotation
 from penstock.platform.secrets import rules
 from penstock.platform.secrets.rules import Rotated

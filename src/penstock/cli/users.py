@@ -10,7 +10,8 @@ from sqlalchemy import bindparam, select, update
 
 from penstock.accounts import emails, sessions
 from penstock.accounts.sessions import Visitor
-from penstock.cli.options import CommandError, ConfigFile, DatabaseAddress, opened, settings_of
+from penstock.cli.errors import CommandError
+from penstock.cli.options import ConfigFile, DatabaseAddress, opened, settings_of
 from penstock.http.times import rfc3339
 from penstock.platform import audit
 from penstock.platform.companies.queries import ROOTS
