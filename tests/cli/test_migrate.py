@@ -6,8 +6,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from penstock.cli.migrate import migrate
 from penstock.cli.errors import CommandError
+from penstock.cli.migrate import migrate
 from penstock.storage.migrate import NewerDatabase, head
 from penstock.storage.opening import sqlite_path
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.migrate import migrate
 from penstock.cli.errors import CommandError
+from penstock.cli.migrate import migrate
 from penstock.cli.saml import add, list_, remove
 from penstock.problems import Conflict, Invalid, NotFound
 from tests.cli.identity_provider import metadata
