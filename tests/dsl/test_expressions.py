@@ -92,6 +92,14 @@ def test_what_is_no_expression_is_refused_with_a_reason(text: str) -> None:
     assert str(caught.value)
 
 
+def test_variables_are_known_when_they_are_named() -> None:
+    require_expression("$context.a + $input", ["context", "input"])
+    with pytest.raises(NotAnExpression, match=r"\$other is not defined at <top-level>, line 1, column 6$"):
+        require_expression(".a + $other", ["context", "input"])
+    with pytest.raises(NotAnExpression, match="line 2, column 1"):
+        require_expression(".a |\nnonsense", ["context"])
+
+
 def test_an_expression_has_8_kib_at_most() -> None:
     require_expression("." + " " * (LONGEST - 1))
     with pytest.raises(NotAnExpression, match="8 KiB"):

@@ -77,6 +77,8 @@ def test_what_workflows_mostly_write_needs_no_jq(text: str) -> None:
         ('map("' + "y" * 4000 + '")', list(range(2000))),
         ("map(. as $a | [$x[] | . == $a])", list(range(2000))),
         ("[.[] | ascii_downcase | ascii_upcase]", ["x" * 100_000] * 1000),
+        ('"' + "\\(.)" * 100 + '"', "x" * 1_000_000),
+        ('. / ""', "x" * 1_000_000),
         ("map(trim)", [" " * 100_000 + "x"] * 1000),
         ("map(" + "+".join(["."] * 200) + ")", list(range(2000))),
         (". - .", [[number] for number in range(2000)]),

@@ -30,7 +30,7 @@ ATTACKS = {
     "null | .[536870910] = 1": HUNGRY,
     "|".join(["[., .]"] * 60): f"{SLOW}|{HUNGRY}|{LARGE}",
     "|".join([". + ."] * 60): f"{SLOW}|{HUNGRY}|{LARGE}",
-    "range(1e9)": LARGE,
+    "range(1e9)": f"{LARGE}|{SLOW}",
     '"x" * 200000': LARGE,
     '"a" * 34 | test("^(([a-z])+.)+[A-Z]([a-z])+$")': f"{SLOW}|retry-limit",
     '"[" * 100000 | fromjson': "depth limit",

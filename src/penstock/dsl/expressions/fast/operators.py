@@ -5,14 +5,17 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.dsl.expressions.failures import NeedsJq
-from penstock.dsl.expressions.fast.numbers import computed, exact, is_number
+from penstock.dsl.expressions.fast.numbers import EXACT, computed, exact, is_number
 from penstock.dsl.expressions.fast.order import equal, less
 from penstock.dsl.expressions.fast.scope import Fails, Scope
 
+_SMALL = EXACT // 2
 Operator = Callable[[Any, Any, Scope], Any]
 
 
 def add(left: Any, right: Any, scope: Scope) -> Any:
+    if type(left) is int and type(right) is int and -_SMALL < left < _SMALL and -_SMALL < right < _SMALL:
+        return left + right
     if left is None:
         return right
     if right is None:
@@ -73,8 +76,9 @@ def divide(left: Any, right: Any, scope: Scope) -> Any:
 
 
 def split(text: str, separator: str, scope: Scope) -> list[str]:
+    scope.spend_on_text(len(text))
     parts = text.split(separator) if separator else list(text)
-    scope.spend(len(parts) + (len(text) >> 6))
+    scope.spend(len(parts))
     return parts if text else []
 
 

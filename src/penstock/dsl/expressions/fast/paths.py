@@ -103,6 +103,9 @@ def sliced(term: Code, start: Code, end: Code) -> Code:
 
 def every(term: Code) -> Code:
     """`term[]`"""
+    one = term.one
+    if one is not None:
+        return Code(term, many=lambda dot, scope: each(one(dot, scope), scope), growth=term.growth)
 
     def many(dot: Any, scope: Scope) -> Iterator[Any]:
         for value in term.many(dot, scope):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.dsl.expressions.fast.code import NOTHING, Code, Growth, repeats
+from penstock.dsl.expressions.fast.code import NOTHING, Code, Growth, Many, One, repeats
 from penstock.dsl.expressions.fast.operators import OPERATORS, TESTS, negate
 from penstock.dsl.expressions.fast.order import is_true
 from penstock.dsl.expressions.fast.scope import Fails, Scope
@@ -24,12 +24,25 @@ def piped(first: Code, second: Code) -> Code:
         growth = first.growth.then(second.growth, many=False)
         return Code(first, second, many=lambda dot, scope: second.many(one(dot, scope), scope), growth=growth)
 
+    growth = first.growth.then(second.growth, many=True)
+    if following is not None:
+        return Code(first, second, many=_for_each(first, following, second.weight), growth=growth)
+
     def many(dot: Any, scope: Scope) -> Iterator[Any]:
         for value in first.many(dot, scope):
             scope.spend(second.weight)
             yield from second.many(value, scope)
 
-    return Code(first, second, many=many, growth=first.growth.then(second.growth, many=True))
+    return Code(first, second, many=many, growth=growth)
+
+
+def _for_each(first: Code, following: One, weight: int) -> Many:
+    def many(dot: Any, scope: Scope) -> Iterator[Any]:
+        for value in first.many(dot, scope):
+            scope.spend(weight)
+            yield following(value, scope)
+
+    return many
 
 
 def listed(pieces: list[Code]) -> Code:

@@ -10,7 +10,10 @@ from penstock.dsl.expressions.fast.scope import Scope
 
 
 def to_string(value: Any, scope: Scope) -> str:
-    return value if type(value) is str else to_json(value, scope)
+    if type(value) is not str:
+        return to_json(value, scope)
+    scope.spend_on_text(len(value))
+    return value
 
 
 def to_json(value: Any, scope: Scope) -> str:
