@@ -221,7 +221,7 @@ def guarded(certificates: Certificates) -> Iterator[str]:
 async def test_a_certificate_opens_the_door(certificates: Certificates, guarded: str) -> None:
     whole = f"{certificates.client}\n{certificates.key}"
     members = {"certificate": certificates.client, "key": certificates.key, "authority": certificates.authority}
-    sealed = {**members, "key": certificates.sealed_key, "password": "open sesame"}
+    sealed = {**members, "key": certificates.sealed_key, "passphrase": "open sesame"}
     secrets = {"inline": msgspec.json.encode(members).decode(), "sealed": msgspec.json.encode(sealed).decode()}
     async with working(secrets=secrets) as work:
         for policy in (
@@ -245,10 +245,10 @@ async def test_without_the_right_certificates_there_is_no_connection(certificate
 
 
 @pytest.mark.parametrize(
-    "change", [{"key": "nonsense"}, {"certificate": ""}, {"key": ""}, {"authority": "nonsense"}, {"password": "wrong"}]
+    "change", [{"key": "nonsense"}, {"certificate": ""}, {"key": ""}, {"authority": "nonsense"}, {"passphrase": "wrong"}]
 )
 async def test_certificates_that_are_none_are_a_clear_fault(certificates: Certificates, change: dict[str, str]) -> None:
-    members = {"certificate": certificates.client, "key": certificates.sealed_key, "password": "open sesame"} | change
+    members = {"certificate": certificates.client, "key": certificates.sealed_key, "passphrase": "open sesame"} | change
     async with working() as work:
         error = await fault(work, "https://127.0.0.1:9/", {"certificate": members})
     assert error.type == STANDARD + "configuration"

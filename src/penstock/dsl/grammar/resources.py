@@ -124,6 +124,7 @@ _SCHEMES: dict[str, Member] = {
                 "certificate": Member(VALUE, "The certificate, with its chain, as PEM.", required=True),
                 "key": Member(VALUE, "Its private key, as PEM.", required=True),
                 "passphrase": Member(VALUE, "What opens the key, when it is encrypted."),
+                "authority": Member(VALUE, "Who signed the service's own certificate, as PEM, when that is private."),
             },
         ),
         "A client certificate (mutual TLS).",
