@@ -2,13 +2,19 @@
 
 import asyncio
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from penstock.engine.local import local_performer
+from penstock.settings import load
+from tests.conformance.api import ApiRunner
 from tests.conformance.local import LocalRunner
 from tests.conformance.stand_in import StandIn, stand_in
+from tests.conftest import build, client_of, keep, started
 
 # The specification's own files are not ours to copy: with a checkout of it, its kit is run, too.
 collect_ignore = [] if "PENSTOCK_SPECIFICATION" in os.environ else ["test_specification.py"]
@@ -32,3 +38,32 @@ def local(runner: asyncio.Runner) -> Iterator[LocalRunner]:
     performing = local_performer()
     yield LocalRunner(runner.run(performing.__aenter__()))
     runner.run(performing.__aexit__(None, None, None))
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def suite_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if request.param == "sqlite":
+        folder: Path = tmp_path_factory.mktemp("conformance")
+        shutil.copy(request.getfixturevalue("migrated_file"), folder / "penstock.db")
+        yield f"sqlite:///{folder}/penstock.db"
+    else:
+        with request.getfixturevalue("databases").migrated() as url:
+            yield url
+
+
+@pytest.fixture(scope="module")
+def api(runner: asyncio.Runner, suite_database: str) -> Iterator[ApiRunner]:
+    """A whole server, on each database."""
+    serving = _served(suite_database)
+    yield runner.run(serving.__aenter__())
+    runner.run(serving.__aexit__(None, None, None))
+
+
+@asynccontextmanager
+async def _served(database: str) -> AsyncIterator[ApiRunner]:
+    given = {"database": database, "engine": "embedded", "processes": ["script", "shell"]}
+    built = build(load(environ={}, overrides=given).settings, None)
+    async with started(built) as app, client_of(app) as client:
+        client.app = app  # type: ignore[attr-defined]
+        yield ApiRunner(client)
+    keep(built)

@@ -8,6 +8,8 @@ import pytest
 
 from penstock.dsl.build import workflow_of
 from penstock.dsl.check import check, errors
+from tests.conformance.api import ApiRunner
+from tests.conformance.case import Runner
 from tests.conformance.features import Scenario, hold, scenarios
 from tests.conformance.local import LocalRunner
 from tests.conformance.stand_in import StandIn
@@ -23,8 +25,21 @@ def test_the_kit_and_the_examples_are_all_there() -> None:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-def test_scenario(scenario: Scenario, runner: asyncio.Runner, local: LocalRunner, services: StandIn) -> None:
-    outcome = runner.run(asyncio.wait_for(local.run(scenario.case, services.for_run()), 30))
+def test_scenario_on_the_host_of_penstock_run(
+    scenario: Scenario, runner: asyncio.Runner, local: LocalRunner, services: StandIn
+) -> None:
+    _hold(scenario, runner, local, services)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_scenario_through_the_api(
+    scenario: Scenario, runner: asyncio.Runner, api: ApiRunner, services: StandIn
+) -> None:
+    _hold(scenario, runner, api, services)
+
+
+def _hold(scenario: Scenario, runner: asyncio.Runner, host: Runner, services: StandIn) -> None:
+    outcome = runner.run(asyncio.wait_for(host.run(scenario.case, services.for_run()), 60))
     for said, argument in scenario.promises:
         hold(said, argument, outcome)
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from penstock.dsl import build, model
 from penstock.dsl.values import Constant, Members, Value, variables_of
-from penstock.engine.faults import configuration, expression
+from penstock.engine.faults import configuration, expression, runtime
 from penstock.engine.host import Step
 from penstock.engine.interpreter.foreach import Received, each
 from penstock.engine.interpreter.scope import Frame, Scope
@@ -16,6 +16,7 @@ from penstock.engine.interpreter.walk import Done, Walk
 from penstock.engine.tasks.work import Authorization
 
 PROTOCOLS = frozenset({"http", "openapi", "grpc", "asyncapi", "mcp", "a2a"})
+_DEEPEST = 50  # a level takes a few frames of Python's stack, and that has a thousand
 _TEMPLATE = re.compile(r"\{([^{}]*)\}")
 # Members in which addresses stand, with `{name}` for a member of the input, and those that hold such members.
 _ADDRESSES = frozenset({"endpoint", "uri", "server"})
@@ -35,6 +36,8 @@ async def call(walk: Walk, task: model.Call, step: Step, frame: Frame, scope: Sc
 
 async def _function(walk: Walk, task: model.Call, step: Step, frame: Frame, scope: Scope) -> Done:
     """A function is a task; what it is called with is its input, and it sees nothing of where it is called."""
+    if step.position.count("/f") >= _DEEPEST:
+        raise runtime("Too deep", f"functions may call each other {_DEEPEST} levels deep")
     function = walk.execution.workflow.functions.get(task.function)
     if function is None:
         function = await _found_elsewhere(walk, task, frame)
