@@ -4,7 +4,9 @@ import msgspec
 import pytest
 
 from penstock.dsl.check import checking
+from penstock.dsl.expressions import NotAnExpression
 from penstock.engine.jq import Jq
+from penstock.platform.workflows import checking as own
 from penstock.platform.workflows.checking import Checker
 from tests.conftest import Serve
 from tests.platform.scene import VALID, set_up
@@ -43,6 +45,7 @@ async def test_where_there_are_processes_for_expressions_they_compile(monkeypatc
         raise AssertionError("compiled in the server's own process")
 
     monkeypatch.setattr(checking, "require_expression", never)
+    monkeypatch.setattr(own, "require_expression", never)
     jq = Jq(processes=1, seconds=10, megabytes=256, most_output=1024)
     await jq.start()
     try:
@@ -50,6 +53,9 @@ async def test_where_there_are_processes_for_expressions_they_compile(monkeypatc
         fine, broken = (VALID.replace("Hello", f"'${{ def f: {inner}; f }}'") for inner in (".a", "$nothing"))
         assert await checker.findings(fine) == []
         assert [finding.code for finding in await checker.findings(broken)] == ["variable-unknown"]
+        await checker.require(".a | length")
+        with pytest.raises(NotAnExpression):
+            await checker.require(".a |")
     finally:
         await jq.stop()
 

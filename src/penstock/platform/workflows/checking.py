@@ -7,7 +7,7 @@ from hashlib import sha256
 from penstock.dsl.check import Check, Finding
 from penstock.dsl.check.checking import failures_of
 from penstock.dsl.check.expressions import Uncompiled
-from penstock.dsl.expressions import NotAnExpression
+from penstock.dsl.expressions import NotAnExpression, require_expression
 from penstock.engine.jq import Jq
 
 _MOST_REMEMBERED = 256
@@ -33,6 +33,13 @@ class Checker:
         if not failures:
             self._remember(key, found)
         return found
+
+    async def require(self, expression: str) -> None:
+        """Raises NotAnExpression unless it is one that we would run."""
+        if self._jq is None:
+            await asyncio.to_thread(require_expression, expression)
+        else:
+            await self._jq.require(expression)
 
     def _remember(self, key: bytes, found: list[Finding]) -> None:
         self._known[key] = found

@@ -1,12 +1,11 @@
 """What a workflow starts when it ends. Who makes such a link could start the target by hand as well."""
 
-import asyncio
 from typing import Literal
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from penstock.dsl.expressions import NotAnExpression, require_expression
+from penstock.dsl.expressions import NotAnExpression
 from penstock.http.edge import Call
 from penstock.ids import is_uuid, uuid7
 from penstock.platform import audit
@@ -35,7 +34,7 @@ class NewLink(Struct, forbid_unknown_fields=True):
 async def create(parts: Parts, call: Call, access: Access, body: NewLink) -> Link:
     """A link to itself is allowed: a chain ends 32 links after its first execution."""
     if body.config.input is not UNSET:
-        await _require_expression(body.config.input)
+        await _require_expression(parts, body.config.input)
     target = await _target(parts, access, body)
     async with parts.database.transaction() as tx:
         # In the order in which everybody locks them: else this and a deletion could wait for each other.
@@ -73,9 +72,9 @@ async def delete(parts: Parts, call: Call, access: Access, link_id: str) -> None
         await tx.run(queries.DELETE, id=link.id)
 
 
-async def _require_expression(text: str) -> None:
+async def _require_expression(parts: Parts, text: str) -> None:
     try:
-        await asyncio.to_thread(require_expression, text)
+        await parts.checker.require(text)
     except NotAnExpression as error:
         raise Invalid(f"config.input: {error}", errors=[FieldError("/config/input", str(error))]) from error
 
