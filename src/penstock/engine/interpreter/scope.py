@@ -12,6 +12,7 @@ from penstock.dsl.model import Task, Workflow
 from penstock.engine.host import Step
 from penstock.engine.tasks.work import Authorization
 
+_ARGUMENTS = frozenset({"input", "context", "output", "workflow", "task", "secrets", "runtime", "authorization"})
 RUNTIME = {"name": "penstock", "version": version("penstock"), "metadata": {}}
 
 
@@ -105,14 +106,16 @@ class Frame(Mapping[str, Any]):
             case "authorization":
                 return None if self.authorization is None else msgspec.structs.asdict(self.authorization)
             case _:
-                return None
+                raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.scope.names or name in _ARGUMENTS
 
     def __iter__(self) -> Iterator[str]:
-        yield from self.scope.names
-        yield from ("input", "context", "output", "workflow", "task", "secrets", "runtime", "authorization")
+        yield from {*self.scope.names, *_ARGUMENTS}
 
     def __len__(self) -> int:
-        return len(self.scope.names) + 8
+        return len({*self.scope.names, *_ARGUMENTS})
 
     def _task(self) -> dict[str, Any] | None:
         """`$task`; the definition's own members are in it too, as the specification's extensions read them."""
