@@ -7,7 +7,7 @@ import traceback
 import pytest
 from sqlalchemy import bindparam, delete, insert, select, update
 
-from penstock.storage import Database, Duplicate, Statement, StorageError
+from penstock.storage import Database, Duplicate, Refused, Statement, StorageError
 from penstock.storage.schema import key_values
 from tests.storage.conftest import COUNT, PUT, keys, put
 
@@ -146,11 +146,11 @@ async def test_a_second_row_of_a_unique_key_is_a_duplicate_that_names_it(databas
     assert await keys(database) == ["a"]
 
 
-async def test_a_missing_value_is_a_storage_error_and_not_a_duplicate(database: Database) -> None:
+async def test_a_missing_value_is_refused_and_not_a_duplicate(database: Database) -> None:
     with pytest.raises(StorageError, match="value") as caught:
         async with database.transaction() as tx:
             await tx.run(PUT, key="a", value=None)
-    assert type(caught.value) is StorageError
+    assert type(caught.value) is Refused
 
 
 async def test_the_error_of_a_refused_row_does_not_show_the_row(database: Database) -> None:

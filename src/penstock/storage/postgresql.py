@@ -23,6 +23,7 @@ from penstock.storage.statement import Statement
 
 # A request must not wait for ever behind someone else's lock or a runaway query.
 _SERVER_SETTINGS = {"lock_timeout": "10000", "statement_timeout": "30000", "application_name": "penstock"}
+_MANY = 8  # rows
 _PATIENCE = 10.0  # seconds to wait for a connection, new or given back
 _PERSISTENCE = 3.0  # seconds in which one that was lost or refused is asked for again
 _OUT_OF_REACH = (
@@ -215,14 +216,28 @@ class _PostgresqlTransaction(Transaction):
         return int(status.rpartition(" ")[2])
 
     async def run_many(self, statement: Statement, rows: Sequence[dict[str, Any]]) -> None:
-        if rows:
-            text = statement.for_postgresql(rows[0])[0]
-            async with _translated():
+        if not rows:
+            return
+        many = _many(statement, rows) if len(rows) >= _MANY else None
+        async with _translated():
+            if many is not None:
+                await self._connection.execute(many[0], *many[1])
+            else:
+                text = statement.for_postgresql(rows[0])[0]
                 await self._connection.executemany(text, [statement.for_postgresql(row)[1] for row in rows])
 
     async def run_text(self, text: str, *params: Any) -> None:
         async with _translated():
             await self._connection.execute(text, *params)
+
+
+def _many(statement: Statement, rows: Sequence[dict[str, Any]]) -> tuple[str, list[list[Any]]] | None:
+    """One statement that writes them all, and its columns: planned and run once, and not for each row."""
+    bulk, constants = statement.bulk_for_postgresql()
+    if bulk is None:
+        return None
+    values = bulk.values_of([constants | row for row in rows] if constants else rows)
+    return None if values is None else (bulk.text, [list(column) for column in zip(*values, strict=True)])
 
 
 async def _prepare(connection: Any) -> None:

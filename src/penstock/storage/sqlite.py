@@ -1,7 +1,8 @@
 """SQLite: one writing connection, one reading connection, both used from the event loop.
 
 A read or write by key takes microseconds, a hop to a thread takes a hundred, so statements run inline. What may take
-long leaves the loop: waiting for another process's lock (asleep, with back-off) and the fsync of COMMIT (a thread).
+long leaves the loop, for a thread: many rows at once, and the fsync of COMMIT; and waiting for another process's lock
+is slept through, with back-off.
 """
 
 import asyncio
@@ -12,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from penstock.storage.backoff import delays
 from penstock.storage.database import (
@@ -28,6 +31,7 @@ from penstock.storage.database import (
 from penstock.storage.slow import SlowReads
 from penstock.storage.statement import Statement
 
+_MANY = 16  # rows; fewer are written sooner than a thread has its turn
 _BROKEN = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
@@ -82,10 +86,10 @@ class SqliteDatabase(Database):
     async def transaction(self) -> AsyncIterator[Transaction]:
         async with self._turn:
             await self._begin()
-            transaction = _SqliteTransaction(self._writer)
+            transaction = _SqliteTransaction(self._writer, self._commits)
             try:
                 yield transaction
-                await to_its_end(self._commit(transaction))
+                await to_its_end(transaction.commit())
             finally:
                 # After a COMMIT there is nothing to undo; after anything else (an exception, a cancelled request,
                 # a COMMIT refused by a full disk) nothing may remain.
@@ -102,11 +106,6 @@ class SqliteDatabase(Database):
             else:
                 return
         raise Busy("the database is locked by another process")
-
-    async def _commit(self, transaction: Transaction) -> None:
-        with _translated():
-            await asyncio.get_running_loop().run_in_executor(self._commits, self._writer.execute, "COMMIT")
-        transaction.committed()
 
     async def ping(self) -> None:
         try:
@@ -130,35 +129,79 @@ class SqliteDatabase(Database):
 class _SqliteTransaction(Transaction):
     dialect = "sqlite"
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, thread: ThreadPoolExecutor) -> None:
         super().__init__()
         self._execute: Callable[..., sqlite3.Cursor] = connection.execute
         self._executemany = connection.executemany
+        self._thread = thread
+        self._put_off: list[tuple[str, dict[str, Any]]] = []
+        """Many rows each, for the thread: written before anything else is asked, or with the COMMIT."""
 
     async def one(self, statement: Statement, **params: Any) -> Row | None:
-        with _translated():
-            # All rows are fetched: an INSERT … RETURNING is only complete when its cursor is exhausted.
-            rows: list[Row] = self._execute(*statement.for_sqlite(params)).fetchall()
+        # All rows are fetched: an INSERT … RETURNING is only complete when its cursor is exhausted.
+        rows = await self.all(statement, **params)
         return rows[0] if rows else None
 
     async def all(self, statement: Statement, **params: Any) -> Sequence[Row]:
+        if self._put_off:
+            await self._catch_up()
         with _translated():
             rows: Sequence[Row] = self._execute(*statement.for_sqlite(params)).fetchall()
         return rows
 
     async def run(self, statement: Statement, **params: Any) -> int:
+        if self._put_off:
+            await self._catch_up()
         with _translated():
             return self._execute(*statement.for_sqlite(params)).rowcount
 
     async def run_many(self, statement: Statement, rows: Sequence[dict[str, Any]]) -> None:
+        """Of many rows, what is wrong with them shows at the next statement, or at the end of the transaction."""
+        if not rows:
+            return
+        if len(rows) >= _MANY or self._put_off:
+            if (many := _many(statement, rows)) is not None:
+                self._put_off.append(many)
+                return
+            await self._catch_up()
         with _translated():
-            if rows:
-                text = statement.for_sqlite(rows[0])[0]
-                self._executemany(text, [statement.for_sqlite(row)[1] for row in rows])
+            text = statement.for_sqlite(rows[0])[0]
+            self._executemany(text, [statement.for_sqlite(row)[1] for row in rows])
 
     async def run_text(self, text: str, *params: Any) -> None:
+        if self._put_off:
+            await self._catch_up()
         with _translated():
             self._execute(text, params).fetchall()
+
+    async def commit(self) -> None:
+        self._put_off.append(("COMMIT", {}))
+        await self._run_put_off()
+        self.committed()
+
+    async def _catch_up(self) -> None:
+        # The connection is the thread's until it is done, whoever still waits for it.
+        await to_its_end(self._run_put_off())
+
+    async def _run_put_off(self) -> None:
+        put_off, self._put_off = self._put_off, []
+        with _translated():
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._run_all, put_off)
+
+    def _run_all(self, put_off: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        for text, params in put_off:
+            self._execute(text, params)
+
+
+def _many(statement: Statement, rows: Sequence[dict[str, Any]]) -> tuple[str, dict[str, Any]] | None:
+    """One statement that writes them all: SQLite does it without the interpreter, so that others compute meanwhile."""
+    bulk, constants = statement.bulk_for_sqlite()
+    values = bulk.values_of(rows) if bulk is not None else None
+    if bulk is None or values is None:
+        return None
+    text = msgspec.json.encode(values).decode()
+    # SQLite's JSON ends a text at a NUL.
+    return None if "\\u0000" in text else (bulk.text, constants | {"rows": text})
 
 
 @contextmanager

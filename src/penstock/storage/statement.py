@@ -11,6 +11,9 @@ from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.sql.compiler import SQLCompiler
 
+from penstock.storage import bulk
+from penstock.storage.bulk import Bulk
+
 _SQLITE = sqlite_dialect(paramstyle="named")
 _POSTGRESQL = postgresql_dialect()  # type: ignore[no-untyped-call]
 
@@ -21,12 +24,14 @@ class Statement:
     Inserts written with `sqlalchemy.dialects.postgresql.insert` compile for SQLite too, `ON CONFLICT` included.
     """
 
-    __slots__ = ("_clause", "_postgresql", "_sqlite")
+    __slots__ = ("_clause", "_postgresql", "_postgresql_bulk", "_sqlite", "_sqlite_bulk")
 
     def __init__(self, clause: Executable) -> None:
         self._clause = clause
         self._sqlite: tuple[str, dict[str, Any]] | None = None
         self._postgresql: tuple[str, tuple[str, ...], dict[str, Any]] | None = None
+        self._sqlite_bulk: tuple[Bulk | None, dict[str, Any]] | None = None
+        self._postgresql_bulk: tuple[Bulk | None, dict[str, Any]] | None = None
 
     def for_sqlite(self, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The text, and parameters by name."""
@@ -43,6 +48,21 @@ class Statement:
             self._postgresql = compiled.string, tuple(compiled.positiontup or ()), _constants(compiled)
         text, names, constants = self._postgresql
         return text, [params[name] if name in params else constants[name] for name in names]
+
+    def bulk_for_sqlite(self) -> tuple[Bulk | None, dict[str, Any]]:
+        """The form for many rows, if there is one, and the parameters that are the same for all."""
+        if self._sqlite_bulk is None:
+            compiled = self._compile(_SQLITE)
+            constants = _constants(compiled)
+            self._sqlite_bulk = bulk.for_sqlite(self._clause, compiled.string, constants), constants
+        return self._sqlite_bulk
+
+    def bulk_for_postgresql(self) -> tuple[Bulk | None, dict[str, Any]]:
+        if self._postgresql_bulk is None:
+            compiled = self._compile(_POSTGRESQL)
+            names = tuple(compiled.positiontup or ())
+            self._postgresql_bulk = bulk.for_postgresql(self._clause, compiled.string, names), _constants(compiled)
+        return self._postgresql_bulk
 
     def _compile(self, dialect: Any) -> SQLCompiler:
         compiled = self._clause.compile(dialect=dialect)  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
 """What the engine reads and writes of executions and steps."""
 
-from sqlalchemy import bindparam, insert, literal, or_, select, update
+from sqlalchemy import bindparam, func, insert, literal, or_, select, union_all, update
 
 from penstock.storage import Statement
 from penstock.storage.engine_tables import consumed_events
@@ -45,7 +45,9 @@ CHILDREN = Statement(
 )
 ASKED = Statement(
     select(executions.c.id, executions.c.asked).where(
-        executions.c.asked.is_not(None), executions.c.completed_at.is_(None)
+        executions.c.asked.is_not(None),
+        # Not by the index on it: thousands may sleep unended, and be asked for nothing.
+        func.coalesce(executions.c.completed_at, 0) == 0,
     )
 )
 ASK = Statement(
@@ -63,9 +65,15 @@ ASK_TO_START = Statement(
     .where(executions.c.id == bindparam("id_"), executions.c.status == "pending", executions.c.asked.is_(None))
     .values(asked="start")
 )
+# By the index that lists them by status: a workflow may have a million that have ended.
 UNENDED_OF = Statement(
-    select(executions.c.id).where(
-        executions.c.workflow_id == bindparam("workflow_id"), executions.c.completed_at.is_(None)
+    union_all(
+        *(
+            select(executions.c.id).where(
+                executions.c.workflow_id == bindparam("workflow_id"), executions.c.status == status
+            )
+            for status in ("pending", "running")
+        )
     )
 )
 
