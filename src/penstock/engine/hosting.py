@@ -157,6 +157,7 @@ class Hosting(Host):
             secrets=self.secrets,
             says=says,
             tools=self._performer.tools,
+            timed=step is not None and step.task.timeout is not None,
         )
 
     def correlated(self, step: Step, keys: Json) -> None:

@@ -74,6 +74,9 @@ class Performer:
 
 
 async def _authorize(arguments: Mapping[str, Any], work: Work) -> Performed:
-    """`$authorization`, before the call that needs it."""
-    _, proof = await authentication.headers(arguments.get("authentication"), work)
+    """`$authorization`, before the call that needs it. Digest and certificates have none: they answer a challenge."""
+    policy = arguments.get("authentication")
+    if policy is not None and authentication.read(policy, work.secrets).scheme in ("digest", "certificate"):
+        return Performed(None)
+    _, proof = await authentication.headers(policy, work)
     return Performed(None, proof)

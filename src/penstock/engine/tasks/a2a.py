@@ -49,7 +49,7 @@ async def perform(arguments: Mapping[str, Any], work: Work) -> Performed:
     agent = await _agent(arguments, work)
     message = jsonrpc.request(_uuid(work, "request"), str(method), _parameters(arguments, work))
     began = time.perf_counter()
-    seconds = work.tools.limits.seconds
+    seconds = work.seconds
     try:
         async with asyncio.timeout(seconds):
             results = await _results(agent, message, work)

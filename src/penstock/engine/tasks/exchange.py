@@ -133,7 +133,9 @@ async def _authenticated(request: Request, work: Work) -> Exchanged:
         return await _sent(request, None, work)
     if policy.scheme == "certificate":
         tls = await certificate.context(policy, http)
-        answer = await http.send(request.method, request.url, request.headers, request.body, tls=tls)
+        answer = await http.send(
+            request.method, request.url, request.headers, request.body, tls=tls, seconds=work.seconds
+        )
         return Exchanged(request, answer, None)
     if policy.scheme == "digest":
         return await _digested(request, policy, work)
@@ -159,7 +161,9 @@ async def _sent(request: Request, proof: Authorization | None, work: Work) -> Ex
         headers = request.headers.copy()
         headers["Authorization"] = f"{proof.scheme} {proof.parameter}"
         request = msgspec.structs.replace(request, headers=headers)
-    answer = await work.tools.http.send(request.method, request.url, request.headers, request.body)
+    answer = await work.tools.http.send(
+        request.method, request.url, request.headers, request.body, seconds=work.seconds
+    )
     return Exchanged(request, answer, proof)
 
 

@@ -1,7 +1,8 @@
 """A workflow's secrets, while it runs: found by name, and masked wherever they would be shown."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -14,12 +15,23 @@ _SHORTEST = 4  # a secret of three characters would mask half of every text
 class Secrets:
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = {name: _parsed(text) for name, text in values.items()}
-        texts: set[str] = set()
+        self._shown: list[str] = []
+        self._learned: set[str] = set()
         for name, text in values.items():
-            texts.update(_texts(self._values[name]))
-            texts.add(text)
-        # The longest first: one secret may be a part of another.
-        self._shown = sorted((text for text in texts if len(text) >= _SHORTEST), key=len, reverse=True)
+            self.learn(text, *_texts(self._values[name]))
+
+    def learn(self, *texts: str) -> None:
+        """What else must not be shown: a token that was fetched with a secret, or what others hide."""
+        new = set(texts) - self._learned
+        if new:
+            self._learned |= new
+            shown = {form for text in new for form in _forms(text) if len(form) >= _SHORTEST}
+            # The longest first: one secret may be a part of another.
+            self._shown = sorted(shown.union(self._shown), key=len, reverse=True)
+
+    def found_in(self, text: str) -> list[str]:
+        """What of all this stands in a text, for somebody else to hide."""
+        return [secret for secret in self._shown if secret in text]
 
     def as_variable(self) -> Mapping[str, Any]:
         """`$secrets`."""
@@ -68,6 +80,14 @@ def _parsed(text: str) -> Any:
         return text
     # A number or a word such as `true` stays the text that somebody typed.
     return value if isinstance(value, dict | list) else text
+
+
+def _forms(text: str) -> Iterable[str]:
+    """As it is; each of its lines, which a script may print one by one; and as JSON and addresses write it."""
+    yield text
+    yield from (line.strip() for line in text.splitlines())
+    yield msgspec.json.encode(text).decode()[1:-1]
+    yield quote(text, safe="")
 
 
 def _texts(value: Any) -> set[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.engine.tasks.pool import Http
     from penstock.engine.tasks.resources import Resources
 
+_A_YEAR = 366 * 24 * 3600.0
 LogLevel = Literal["debug", "info", "warn", "error"]
 Process = Literal["script", "shell", "container", "mcp"]
 
@@ -63,6 +64,13 @@ class Work(msgspec.Struct, frozen=True):
     secrets: Secrets
     says: Says
     tools: Tools
+    timed: bool = False
+    """The task has a timeout of its own, which ends it: however long that is, the server's limit does not count."""
+
+    @property
+    def seconds(self) -> float:
+        """How long a call may take."""
+        return _A_YEAR if self.timed else self.tools.limits.seconds
 
 
 class Authorization(msgspec.Struct, frozen=True):

@@ -31,6 +31,14 @@ def refused(policy: Policy, sent: Authorization, work: Work) -> bool:
 
 
 async def authorization(policy: Policy, work: Work) -> Authorization:
+    proof = await _proof(policy, work)
+    # A token that was fetched, and a name with a password that was a secret, are secrets too.
+    if policy.scheme in ("oauth2", "oidc") or work.secrets.mask(policy.members) is not policy.members:
+        work.secrets.learn(proof.parameter)
+    return proof
+
+
+async def _proof(policy: Policy, work: Work) -> Authorization:
     match policy.scheme:
         case "basic":
             return basic.authorization(policy)

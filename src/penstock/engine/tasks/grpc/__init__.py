@@ -78,7 +78,7 @@ async def _called(
     async with work.tools.grpc.channel(place) as channel:
         import grpc.aio  # noqa: PLC0415 - there is a channel, so it has been imported
 
-        call = _begun(channel, method, requests, metadata, work.tools.limits.seconds)
+        call = _begun(channel, method, requests, metadata, work.seconds)
         try:
             if method.server_streaming:
                 return await _received(call, place, work.tools.limits.answer_bytes)

@@ -66,7 +66,7 @@ async def perform(arguments: Mapping[str, Any], work: Work) -> Performed:
 def _seconds(given: Any, work: Work) -> tuple[float, bool]:
     """How long it may take, and whether that is the workflow's own word."""
     if given is None:
-        return work.tools.limits.seconds, False
+        return work.seconds, False
     try:
         return microseconds(given) / 1_000_000, True
     except NotADuration as error:
