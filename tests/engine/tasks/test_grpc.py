@@ -1,22 +1,18 @@
 """`call: grpc` against a service made with gRPC's own tools."""
 
 import asyncio
-import datetime
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from penstock.engine.faults import Fault
 from penstock.engine.tasks import grpc as calls
 from penstock.engine.tasks.grpc.channels import Grpc
 from penstock.engine.tasks.work import Authorization, Work
+from tests.platform.iam.certificates import Authority
 
 from . import grpc_peer
 from .http_peer import said, working
@@ -167,36 +163,15 @@ async def test_nobody_is_called_who_is_not_allowed_or_not_there(port: int) -> No
         assert fault.error.title == "Host not found"
 
 
-async def test_a_certificate_is_checked_against_the_name_of_the_host() -> None:
-    key, certificate = made_certificate("localhost")
+async def test_a_certificate_is_checked_against_the_name_of_the_host(tmp_path: Path) -> None:
+    authority = Authority()
+    key, certificate = (file.read_bytes() for file in authority.certify(tmp_path, "localhost"))
     with grpc_peer.reports(grpc.ssl_server_credentials([(key, certificate)])) as port:
         async with working(files=FILES) as work:
             tools: Any = work.tools
             await tools.grpc.close()
-            tools.grpc = Grpc(tools.egress, tools.limits, authorities=certificate)
+            tools.grpc = Grpc(tools.egress, tools.limits, authorities=authority.pem.encode())
             given = call(port, "Write", {"topic": "x"}, host="https://localhost")
             assert (await calls.perform(given, work)).output["text"] == "of x 0"
             fault = await fault_of(call(port, "Write", {}, host="https://127.0.0.1"), work)
             assert fault.error.status == 503
-
-
-def made_certificate(name: str) -> tuple[bytes, bytes]:
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    return private, certificate.public_bytes(serialization.Encoding.PEM)

@@ -69,7 +69,7 @@ class Answer:
                 yield decode(whole, self.whose)
             return
         count = 0
-        async with aclosing(events(body)) as received:
+        async with aclosing(events(body, self._most, self.whose)) as received:
             async for data in received:
                 count += 1
                 if count > MOST_MESSAGES:

@@ -7,7 +7,7 @@ in the clear, but for port 443. `https://` or `http://` before the host says it 
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from penstock import __version__
-from penstock.egress import Egress, EgressDenied, Unresolved
+from penstock.egress import Egress
 from penstock.engine import faults
+from penstock.engine.tasks import reaching
 from penstock.engine.tasks.grpc.proto import Proto
 from penstock.engine.tasks.kept import Kept
 from penstock.engine.tasks.work import Limits
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _TLS_PORT = 443
 _MOST_IDLE = 64
-_CONNECT_SECONDS = 10.0
 _MOST_PROTO_BYTES = 16 * 1024 * 1024
 
 
@@ -67,7 +67,7 @@ class Grpc:
 
     @asynccontextmanager
     async def channel(self, place: Place) -> AsyncIterator["grpc.aio.Channel"]:
-        addresses = await self._addresses(place)
+        addresses = await reaching.addresses(self._egress, place.host, place.port)
         key = (place, *addresses)
         kept = self._channels.pop(key, None)
         if kept is None:
@@ -92,19 +92,8 @@ class Grpc:
         for key in idle[: max(0, len(idle) - _MOST_IDLE)]:
             await self._channels.pop(key).channel.close()
 
-    async def _addresses(self, place: Place) -> list[str]:
-        try:
-            async with asyncio.timeout(_CONNECT_SECONDS):
-                return await self._egress.addresses(place.host, place.port)
-        except EgressDenied as error:
-            raise faults.communication("Address not allowed", str(error), status=403) from error
-        except Unresolved as error:
-            raise faults.communication("Host not found", f"{error}; check the name of the service's host") from error
-        except TimeoutError:
-            raise faults.communication("Host not found", f"the name {place.host} was not resolved in time") from None
-
     async def _opened(self, place: Place, addresses: list[str]) -> "grpc.aio.Channel":
-        address = await _listening(place, addresses)
+        address = await reaching.listening(place.host, place.port, addresses)
         # It takes half a second, and few need it.
         await asyncio.to_thread(import_module, "grpc.aio")
         return self._made(place, address)
@@ -128,25 +117,6 @@ class Grpc:
             credentials = grpc.ssl_channel_credentials(self._authorities or _authorities())
             return grpc.aio.secure_channel(target, credentials, options=options)
         return grpc.aio.insecure_channel(target, options=options)
-
-
-async def _listening(place: Place, addresses: list[str]) -> str:
-    """The first that takes a connection: gRPC would not try the addresses of both families."""
-    reason = "no answer in time"
-    for address in addresses:
-        try:
-            async with asyncio.timeout(_CONNECT_SECONDS):
-                _, writer = await asyncio.open_connection(address, place.port)
-        except ConnectionRefusedError:
-            reason = "the connection was refused; is the service running there?"
-        except (OSError, TimeoutError):
-            continue
-        else:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
-            return address
-    raise faults.communication("Not reachable", f"no connection to {place}: {reason}", status=503)
 
 
 def _is_public(address: str) -> bool:

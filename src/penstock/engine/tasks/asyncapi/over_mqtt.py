@@ -1,0 +1,85 @@
+"""AsyncAPI over MQTT 3.1.1, whose messages have no headers. At least once, unless the document says otherwise."""
+
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiomqtt
+
+from penstock.engine import faults
+from penstock.engine.tasks import reaching
+from penstock.engine.tasks.asyncapi.credentials import credentials
+from penstock.engine.tasks.asyncapi.target import Inbound, Outbound, Target
+from penstock.engine.tasks.event_stream import too_large
+from penstock.engine.tasks.work import Work
+
+_MOST_WAITING = 10_000
+
+
+async def publish(target: Target, message: Outbound, work: Work) -> None:
+    async with _connected(target, work) as client:
+        retain = target.bindings.get("retain") is True
+        await client.publish(target.address, message.payload, qos=_quality(target), retain=retain)
+
+
+async def subscribe(target: Target, work: Work) -> AsyncGenerator[Inbound]:
+    async with _connected(target, work) as client:
+        await client.subscribe(target.address, qos=_quality(target))
+        async for message in client.messages:
+            if len(message.payload) > work.tools.limits.answer_bytes:
+                raise too_large(work.tools.limits.answer_bytes, str(target))
+            yield Inbound(message.payload, {"topic": str(message.topic)})
+
+
+def _quality(target: Target) -> int:
+    given = target.bindings.get("qos")
+    return given if isinstance(given, int) and 0 <= given <= 2 else 1
+
+
+@asynccontextmanager
+async def _connected(target: Target, work: Work) -> AsyncIterator[aiomqtt.Client]:
+    user, password = await credentials(target.policy, work)
+    address = await reaching.reached(work.tools.egress, target.host, target.port)
+    tls = _Named(target.host) if target.tls else None
+    try:
+        async with aiomqtt.Client(
+            address,
+            target.port,
+            username=user if user is not None else ("token" if password else None),
+            password=password,
+            protocol=aiomqtt.ProtocolVersion.V311,
+            timeout=reaching.CONNECT_SECONDS,
+            max_queued_incoming_messages=_MOST_WAITING,
+            tls_context=tls,
+        ) as client:
+            yield client
+    except aiomqtt.MqttError as error:
+        raise faults.communication("MQTT failed", f"{target}: {str(error)[:200]}") from error
+    except ValueError as error:
+        raise faults.configuration("Not an MQTT topic", f"{target.address[:200]!r}: {error}") from error
+    finally:
+        if tls is not None:
+            tls.close()
+
+
+class _Named(ssl.SSLContext):
+    """TLS with the name of the host while the connection goes to the address that was checked."""
+
+    def __new__(cls, host: str) -> "_Named":
+        context = super().__new__(cls, ssl.PROTOCOL_TLS_CLIENT)
+        context.load_default_certs()
+        return context
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._socket: ssl.SSLSocket | None = None
+
+    def wrap_socket(self, sock: Any, *arguments: Any, **options: Any) -> ssl.SSLSocket:
+        self._socket = super().wrap_socket(sock, *arguments, **options | {"server_hostname": self._host})
+        return self._socket
+
+    def close(self) -> None:
+        """The library leaves open what it could not make secure."""
+        if self._socket is not None:
+            self._socket.close()

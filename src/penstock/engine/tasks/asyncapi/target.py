@@ -1,0 +1,101 @@
+"""Where a message goes, or comes from: what an AsyncAPI document and a task say, put together."""
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+from penstock.engine import faults
+from penstock.engine.tasks.work import Work
+
+# By the protocol's names: the client that speaks it, whether in TLS, and the port where none is given.
+_PROTOCOLS = {
+    "http": ("http", False, 80),
+    "https": ("http", True, 443),
+    "ws": ("ws", False, 80),
+    "wss": ("ws", True, 443),
+    "mqtt": ("mqtt", False, 1883),
+    "mqtts": ("mqtt", True, 8883),
+    "secure-mqtt": ("mqtt", True, 8883),
+    "redis": ("redis", False, 6379),
+    "rediss": ("redis", True, 6379),
+    "nats": ("nats", False, 4222),
+    "tls": ("nats", True, 4222),
+}
+BUILT = ("http", "mqtt", "nats", "redis", "ws")
+
+
+class Target(msgspec.Struct, frozen=True):
+    protocol: str
+    """One of those that are built."""
+    tls: bool
+    host: str
+    port: int
+    path: str
+    """Of the server, before the channel's."""
+    address: str
+    """Of the channel: a path, a topic, a subject."""
+    content_type: str
+    bindings: Mapping[str, Any]
+    """What the document says about this protocol only."""
+    correlation: str | None
+    """Where in a message its correlation id is."""
+    policy: Mapping[str, Any] | None
+
+    def __str__(self) -> str:
+        return f"{self.protocol}://{self.host}:{self.port} {self.address}"
+
+
+class Outbound(msgspec.Struct, frozen=True):
+    payload: bytes
+    headers: Mapping[str, str]
+
+
+class Inbound(msgspec.Struct, frozen=True):
+    payload: bytes
+    headers: Mapping[str, str] = {}
+    content_type: str | None = None
+    """Where the protocol says one."""
+
+
+class Client(Protocol):
+    """Each protocol is a module of this shape."""
+
+    async def publish(self, target: Target, message: Outbound, work: Work) -> None: ...
+
+    def subscribe(self, target: Target, work: Work) -> AsyncGenerator[Inbound]: ...
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Of a server, as its document gives it."""
+
+    protocol: str
+    tls: bool
+    host: str
+    port: int
+    path: str
+
+
+def family(protocol: str) -> str:
+    """The protocol without its "s": who asks for http takes https."""
+    return _PROTOCOLS.get(protocol, (protocol, False, 0))[0]
+
+
+def place_of(url: str, protocol: str, path: str) -> Place:
+    try:
+        parts = urlsplit(url if "://" in url else f"{protocol}://{url}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+        parts = urlsplit("")
+    if not host:
+        raise faults.configuration("Not a server", "the AsyncAPI document's server has no host that can be called")
+    # A scheme of the same kind says more than the protocol: `mqtts://` of protocol mqtt.
+    name = parts.scheme if family(parts.scheme) == family(protocol) else protocol
+    if name not in _PROTOCOLS:
+        raise faults.configuration(
+            "Protocol not supported", f"{protocol[:50]!r} is none of those that can be called: {', '.join(BUILT)}"
+        )
+    client, tls, usual = _PROTOCOLS[name]
+    return Place(client, tls, host, port or usual, (parts.path + path).rstrip("/"))

