@@ -6,6 +6,7 @@ alone, so that the others go on.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,8 @@ from penstock.streams.journal import wake_all
 log = structlog.get_logger()
 
 Row = dict[str, Any]
-_LONGEST_PAUSE = 5.0
+_LONGEST_PAUSE = 2.0
+_LONGEST_WRITE = 3.0  # seconds after which it counts as trouble
 _SLICE = 200  # rows that are written to SQLite before others get their turn
 
 
@@ -100,8 +102,15 @@ class Writer:
         self._something = asyncio.Event()
         self._writing: Batch | None = None
         self._ended = False
-        self.trouble: str | None = None
+        self._trouble: str | None = None
+        self._since: float | None = None
+
+    @property
+    def trouble(self) -> str | None:
         """Why nothing can be written at present."""
+        if self._since is not None and (seconds := time.monotonic() - self._since) > _LONGEST_WRITE:
+            return self._trouble or f"nothing could be written for {seconds:.0f} s"
+        return self._trouble
 
     def of(self, execution_id: str) -> Portion:
         """Where an execution puts what it has to write. It is durable after the next `flush`."""
@@ -137,24 +146,27 @@ class Writer:
                 async with asyncio.timeout(RENEW_EVERY):
                     await self._something.wait()
             except TimeoutError:
+                self._since = time.monotonic()
                 await self._renew()
+                self._since = None
                 continue
             # Executions that are ready in this very moment put what they have, too.
             await asyncio.sleep(0)
             self._something.clear()
             batch = self._writing = self._gathering
             self._gathering = Batch()
+            self._since = time.monotonic()
             await self._write({name: portion.frozen() for name, portion in batch.portions.items()})
-            self._writing = None
+            self._writing = self._since = None
             batch.written.set_result(None)
 
     async def _renew(self) -> None:
         try:
             async with self._database.transaction() as tx:
                 await self._lease.require(tx)
-            self.trouble = None
+            self._trouble = None
         except StorageError as error:
-            self.trouble = str(error)
+            self._trouble = str(error)
 
     async def _write(self, portions: Mapping[str, Portion]) -> None:
         attempt, pause = _Attempt(list(portions.values())), 0.05
@@ -167,7 +179,7 @@ class Writer:
                 if isinstance(error, (Refused, Duplicate)):
                     await self._write_apart(portions, error)
                     return
-                self.trouble = str(error)
+                self._trouble = str(error)
                 log.warning("the engine waits: nothing can be written", error=str(error))
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
@@ -176,19 +188,20 @@ class Writer:
                 await self._write_apart(portions, error)
                 return
             else:
-                self.trouble = None
+                self._trouble = None
                 return
 
     async def _write_apart(self, portions: Mapping[str, Portion], error: Exception) -> None:
-        """One of them can never be written: the others are, each by itself."""
+        """One of them can never be written, and is found by halves; all others are written."""
         if len(portions) == 1:
             execution_id = next(iter(portions))
             log.error("an execution cannot be stored and is given up", execution_id=execution_id, error=str(error))
             self._dropped(execution_id)
             return
-        log.warning("a batch cannot be written; its executions are written one by one", error=str(error))
-        for name, portion in portions.items():
-            await self._write({name: portion})
+        log.warning("a batch cannot be written as one", executions=len(portions), error=str(error))
+        items = list(portions.items())
+        for half in (items[: len(items) // 2], items[len(items) // 2 :]):
+            await self._write(dict(half))
 
     async def _commit(self, attempt: "_Attempt") -> None:
         async with self._database.transaction() as tx:

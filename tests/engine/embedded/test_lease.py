@@ -1,0 +1,213 @@
+"""One engine runs on a database; another server serves meanwhile, and takes over when the first is gone."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from penstock.engine.embedded.lease import Lease, LeaseLost
+from penstock.storage import Database, Unavailable, open_database
+from tests.chaos.peers import CountingService, counting
+from tests.engine.embedded.servers import Node, Project, node, project_on, until
+
+pytestmark = pytest.mark.anyio
+
+SOON = 5.0  # seconds; two on a machine that has nothing else to do
+TAKEOVER = 10.0
+ROUNDS = 32
+
+LISTENER = "do: [{hear: {listen: {to: {one: {with: {type: test.said}}}}, output: {as: '${ {heard: .[0]} }'}}}]"
+SLEEPER = "do: [{sleep: {wait: {hours: 1}}}]"
+QUICK = "do: [{one: {set: {n: '${ .n + 1 }'}}}]"
+# Calls one after the other, so that there is always exactly one under way.
+CALLER = """
+do:
+  - zero: {set: {n: 1, count: 0}}
+  - rounds:
+      for: {each: item, in: '${ [range(ROUNDS)] }'}
+      do:
+        - one:
+            call: http
+            with: {method: get, endpoint: 'SERVICE/slow/{n}'}
+            output: {as: '${ $input + {count: ($input.count + 1)} }'}
+"""
+
+
+def caller(service: CountingService, rounds: int) -> str:
+    return CALLER.replace("SERVICE", service.url).replace("ROUNDS", str(rounds))
+
+
+@asynccontextmanager
+async def pair(tmp_path: Path, database_url: str) -> AsyncIterator[tuple[Node, Node, Project]]:
+    """The first one runs the engine."""
+    async with node(tmp_path / "one", database_url) as first:
+        await until(lambda: first.turns == 1)
+        async with node(tmp_path / "two", database_url) as second:
+            yield first, second, await project_on(first, second)
+
+
+async def test_what_is_asked_of_the_server_that_waits_is_done_by_the_one_that_runs(
+    tmp_path: Path, database_url: str
+) -> None:
+    async with pair(tmp_path, database_url) as (first, second, project):
+        quick = await project.workflow("quick", QUICK)
+        sleeper = await project.workflow("sleeper", SLEEPER)
+        listener = await project.workflow("listener", LISTENER)
+
+        async with second.client.stream("GET", f"/workflows/{quick['id']}/events/stream") as stream:
+            began = time.monotonic()
+            done = await second.ended(await second.trigger(quick, {"n": 1}))
+            assert done["output_data"] == {"n": 2}
+            async with asyncio.timeout(SOON):
+                async for line in stream.aiter_lines():
+                    if line == "event: workflow.completed":
+                        break
+        assert time.monotonic() - began < SOON
+
+        asleep = await second.trigger(sleeper)
+        await until(lambda: _runs(second, asleep))
+        for what, paused in (("pause", True), ("pause", True), ("resume", False)):
+            began = time.monotonic()
+            answer = await second.made(f"/executions/{asleep}/{what}", None)
+            assert ("paused_at" in answer["metadata"]) is paused
+            assert time.monotonic() - began < SOON
+        began = time.monotonic()
+        assert (await second.made(f"/executions/{asleep}/cancel", None))["status"] == "cancelled"
+        assert time.monotonic() - began < SOON
+
+        hearing = await second.trigger(listener)
+        await until(lambda: _runs(second, hearing))
+        event = {"specversion": "1.0", "id": "1", "source": "/test", "type": "test.said", "data": 42}
+        headers = {"Content-Type": "application/cloudevents+json"}
+        began = time.monotonic()
+        answer = await second.client.post(f"/projects/{project.id}/events", json=event, headers=headers)
+        assert answer.status_code == 202, answer.text
+        assert (await second.ended(hearing))["output_data"] == {"heard": 42}
+        assert time.monotonic() - began < SOON
+        assert (first.turns, second.turns) == (1, 0)
+
+        # An orderly end: the other one need not wait to see that it is gone.
+        assert await first.server.stop() == 0
+        assert await until(lambda: second.turns == 1) < 2.0
+        assert (await second.ended(await second.trigger(quick, {"n": 2})))["output_data"] == {"n": 3}
+
+
+async def _runs(at: Node, execution_id: str) -> bool:
+    return bool((await at.execution(execution_id))["status"] == "running")
+
+
+async def test_one_that_comes_to_a_halt_is_followed_by_the_other_and_writes_nothing_when_it_awakes(
+    tmp_path: Path, database_url: str
+) -> None:
+    with counting(tmp_path) as service:
+        async with pair(tmp_path, database_url) as (first, second, project):
+            quick = await project.workflow("quick", QUICK)
+            calls = await first.trigger(await project.workflow("caller", caller(service, ROUNDS)))
+            await until(lambda: len(service.requests) > 3)
+            await halt(first, database_url)
+            halted = len(service.requests)
+            assert await until(lambda: second.turns == 1) < TAKEOVER
+            await until(lambda: len(service.requests) > halted + 2)
+
+            os.kill(first.server.process.pid, signal.SIGCONT)
+            await until(lambda: first.says("another engine has taken over") == 1)
+            # It serves, and the other one runs what is asked of it.
+            assert (await first.ended(await first.trigger(quick, {"n": 1})))["output_data"] == {"n": 2}
+            assert (first.turns, second.turns) == (1, 1)
+
+            # Killed, it is followed at once: on one machine a process that is gone is seen to be gone.
+            await second.server.kill()
+            assert await until(lambda: first.turns == 2) < TAKEOVER
+            ended = await first.ended(calls)
+            assert (ended["status"], ended["output_data"]) == ("completed", {"n": 1, "count": ROUNDS})
+            times = Counter(request["key"] for request in service.requests)
+            assert len(times) == ROUNDS
+            # What was under way at the halt, and at the death.
+            assert sum(times.values()) - len(times) <= 2
+
+
+async def halt(stopped: Node, database_url: str) -> None:
+    """SIGSTOP. On SQLite not while it holds the file's lock, which nobody could take from a process that is there."""
+    while True:
+        os.kill(stopped.server.process.pid, signal.SIGSTOP)
+        if not database_url.startswith("sqlite:///"):
+            return
+        with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"), isolation_level=None)) as rival:
+            try:
+                rival.execute("PRAGMA busy_timeout = 0")
+                rival.execute("BEGIN IMMEDIATE")
+                rival.execute("ROLLBACK")
+            except sqlite3.OperationalError:
+                os.kill(stopped.server.process.pid, signal.SIGCONT)
+                await asyncio.sleep(0.02)
+            else:
+                return
+
+
+async def test_killed_and_started_again_it_goes_on_within_seconds(tmp_path: Path, database_url: str) -> None:
+    with counting(tmp_path) as service:
+        async with node(tmp_path / "one", database_url) as first:
+            project = await project_on(first)
+            token = first.client.headers["Authorization"]
+            calls = await first.trigger(await project.workflow("caller", caller(service, 12)))
+            await until(lambda: len(service.requests) > 3)
+            await first.server.kill()
+        died_at = len(service.requests)
+        async with node(tmp_path / "one", database_url) as again:
+            again.client.headers["Authorization"] = token
+            assert await until(lambda: len(service.requests) > died_at) < 5.0
+            assert (await again.ended(calls))["output_data"] == {"n": 1, "count": 12}
+        times = Counter(request["key"] for request in service.requests)
+        assert (len(times), sum(times.values()) <= 13) == (12, True)
+
+
+# The lease itself
+
+
+async def test_who_was_overtaken_cannot_write(database: Database) -> None:
+    one, two = Lease(database), Lease(database)
+    await one.acquire()
+    await one.let_go()
+    await two.acquire()
+    with pytest.raises(LeaseLost):
+        async with database.transaction() as tx:
+            await one.require(tx)
+    async with database.transaction() as tx:
+        assert await two.require(tx) == 1
+
+
+async def test_who_holds_it_already_need_not_wait_for_it(database: Database) -> None:
+    lease = Lease(database)
+    await lease.acquire()
+    fence = lease.fence
+    async with asyncio.timeout(2):
+        await lease.acquire()
+    assert lease.fence == fence + 1
+
+
+async def test_a_halt_within_a_transaction_does_not_keep_the_lease_from_others(postgresql_url: str) -> None:
+    """PostgreSQL ends the transaction of one that says nothing more, and with it its lock on the lease."""
+    halted, other = await open_database(postgresql_url), await open_database(postgresql_url)
+    try:
+        one = Lease(halted)
+        await one.acquire()
+        two = Lease(other)
+
+        async def say_nothing_until_it_is_taken() -> None:
+            async with asyncio.timeout(TAKEOVER), halted.transaction() as tx:
+                await one.require(tx)
+                await two.acquire()
+
+        with pytest.raises(Unavailable):
+            await say_nothing_until_it_is_taken()
+        assert two.fence == one.fence + 1
+    finally:
+        await halted.close()
+        await other.close()
