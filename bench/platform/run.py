@@ -33,11 +33,17 @@ def measure_lists(size: Size, url: str | None, rounds: int, console: Console) ->
 def _show_timings(timings: Sequence[Timing], kind: str, console: Console) -> None:
     table = Table(title=f"Server time of a request in ms, one at a time, {kind}")
     table.add_column("route")
-    for heading in ("p50", "p95", "most", "bytes"):
+    for heading in ("p50", "p95", "most", "CPU", "bytes"):
         table.add_column(heading, justify="right")
     for timing in timings:
         style = "red" if timing.p95 > GOAL else None
-        figures = (f"{timing.p50:.2f}", f"{timing.p95:.2f}", f"{timing.most:.2f}", f"{timing.bytes:,}")
+        figures = (
+            f"{timing.p50:.2f}",
+            f"{timing.p95:.2f}",
+            f"{timing.most:.2f}",
+            f"{timing.cpu:.2f}",
+            f"{timing.bytes:,}",
+        )
         table.add_row(timing.route, *figures, style=style)
     console.print(table)
     over = [timing.route for timing in timings if timing.p95 > GOAL]

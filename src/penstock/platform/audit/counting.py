@@ -1,7 +1,7 @@
 """How many entries a list has: from the numbers that the database keeps, wherever they tell; else by counting.
 
 Half a million entries take a fifth of a second to count. What is counted one by one is what is left of a day at either
-end of a period, one resource's entries, and one user's of a period.
+end of a period, and one resource's entries.
 """
 
 from functools import cache
@@ -22,7 +22,7 @@ _ALL_DAYS = -1
 async def total(database: Database, given: dict[str, str], since: int, until: int) -> int:
     """`given` are the log's company, its organization if it is one's, and the filters, by name."""
     all_of_time = since <= 0 and until >= END_OF_TIME
-    if "resource_id" in given or ("user_id" in given and not all_of_time):
+    if "resource_id" in given:
         return await _counted(database, given, since, until)
     if all_of_time:
         return await _kept(database, given, _ALL_DAYS, _ALL_DAYS)

@@ -42,9 +42,9 @@ def upgrade() -> None:
 
 
 def _kinds(row: str, text: str) -> tuple[tuple[str, str, str], ...]:
-    """What is counted of each entry: all, all by its user, all of its day."""
-    day = f"{row}created_at / {_DAY}"
-    return ("''", "-1", ""), (text, "-1", f" AND {row}user_id IS NOT NULL"), ("''", day, "")
+    """What is counted of each entry: all, all of its day, and both of its user alone."""
+    day, by = f"{row}created_at / {_DAY}", f" AND {row}user_id IS NOT NULL"
+    return ("''", "-1", ""), ("''", day, ""), (text, "-1", by), (text, day, by)
 
 
 def _sqlite() -> list[str]:
@@ -78,10 +78,11 @@ _POSTGRESQL = (
     BEGIN
       PERFORM pg_advisory_xact_lock(hashtextextended(NEW.company_id::text, own));
       INSERT INTO audit_counts AS kept ({", ".join(_KEY)}, n)
-      SELECT place.id, kind.user_id, kind.day, NEW.action, NEW.resource_type, own, 1
+      SELECT place.id, by.user_id, at.day, NEW.action, NEW.resource_type, own, 1
       FROM (VALUES (NEW.company_id), (NEW.organization_id)) AS place (id),
-           (VALUES ('', -1), (NEW.user_id::text, -1), ('', (NEW.created_at / {_DAY})::integer)) AS kind (user_id, day)
-      WHERE place.id IS NOT NULL AND kind.user_id IS NOT NULL
+           (VALUES (''), (NEW.user_id::text)) AS by (user_id),
+           (VALUES (-1), ((NEW.created_at / {_DAY})::integer)) AS at (day)
+      WHERE place.id IS NOT NULL AND by.user_id IS NOT NULL
       ON CONFLICT ({", ".join(_KEY)}) DO UPDATE SET n = kept.n + 1;
       RETURN NULL;
     END $$""",
@@ -92,12 +93,12 @@ _POSTGRESQL = (
     f"""CREATE FUNCTION take_off_audit_entries() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       INSERT INTO audit_counts AS kept ({", ".join(_KEY)}, n)
-      SELECT place.id, kind.user_id, kind.day, gone.action, gone.resource_type, -1, -count(*)
+      SELECT place.id, by.user_id, at.day, gone.action, gone.resource_type, -1, -count(*)
       FROM gone,
            LATERAL (VALUES (gone.company_id), (gone.organization_id)) AS place (id),
-           LATERAL (VALUES ('', -1), (gone.user_id::text, -1), ('', (gone.created_at / {_DAY})::integer))
-             AS kind (user_id, day)
-      WHERE gone.company_id IS NOT NULL AND place.id IS NOT NULL AND kind.user_id IS NOT NULL
+           LATERAL (VALUES (''), (gone.user_id::text)) AS by (user_id),
+           LATERAL (VALUES (-1), ((gone.created_at / {_DAY})::integer)) AS at (day)
+      WHERE gone.company_id IS NOT NULL AND place.id IS NOT NULL AND by.user_id IS NOT NULL
       GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
       ON CONFLICT ({", ".join(_KEY)}) DO UPDATE SET n = kept.n + excluded.n;
       RETURN NULL;
