@@ -31,7 +31,6 @@ log = structlog.get_logger()
 
 _PATIENCE = 5.0
 _LOOK_EVERY = 0.05
-_EVENTS_LOCK = 0x7065_6E74
 
 
 class EmbeddedEngine:
@@ -178,9 +177,7 @@ class EmbeddedEngine:
         lives = self._limits.event_lives
         rows = [inbox.row_of(project_id, event, lives, emitted=False) for event in events]
         async with self._database.transaction() as tx:
-            if tx.dialect == "postgresql":
-                # Ids in the order of commits: who has seen one has seen all before it.
-                await tx.run_text("SELECT pg_advisory_xact_lock($1)", _EVENTS_LOCK)
+            await statements.lock_events_in(tx)
             await tx.run_many(inbox.ADD, rows)
         await self._wake()
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import structlog
-from sqlalchemy import bindparam, false, insert, or_, select, true, update
+from sqlalchemy import bindparam, false, or_, select, true, update
 
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution, encoded, rfc3339
@@ -29,12 +29,7 @@ log = structlog.get_logger()
 _LOOK_EVERY = 1.0
 _PAGE = 500
 
-ADD = Statement(
-    insert(inbox).values(
-        {name: bindparam(name) for name in ("project_id", "event", "received_at", "expires_at", "emitted")}
-        | {"handled": False, "consumed": False}
-    )
-)
+ADD = statements.ADD_EVENT_IN
 _UNHANDLED = Statement(
     select(inbox.c.id, inbox.c.project_id, inbox.c.event, inbox.c.emitted)
     .where(inbox.c.handled == false(), inbox.c.id > bindparam("after"))

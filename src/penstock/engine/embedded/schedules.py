@@ -159,7 +159,7 @@ class Schedules:
 
     async def _start(self, row: Row) -> None:
         workflow_id, version, planned = str(row["workflow_id"]), int(row["version"]), int(row["next_run_at"])
-        at = now()
+        at, portion_of = now(), workflow_id
         try:
             workflow = await self._parts.definitions.get(workflow_id, version)
             following = _next(workflow, planned, at)
@@ -168,7 +168,7 @@ class Schedules:
             following = None
         else:
             # Named by what it is for, so that it is one execution however often it is started.
-            id_ = str(uuid.uuid5(uuid.UUID(workflow_id), f"schedule {version} {planned}"))
+            id_ = portion_of = str(uuid.uuid5(uuid.UUID(workflow_id), f"schedule {version} {planned}"))
             execution = Execution(
                 id_,
                 workflow_id,
@@ -181,7 +181,8 @@ class Schedules:
                 metadata=encoded({"planned_for": planned}),
             )
             born(self._parts, execution)
-        self._parts.writer.of(workflow_id).writes.append(
+        # With the execution, or not at all.
+        self._parts.writer.of(portion_of).writes.append(
             (_NEXT, {"id_": workflow_id, "version_": version, "next_run_at": following})
         )
 
@@ -200,13 +201,13 @@ class Schedules:
                 await self._start_by(trigger, received, events)
 
     async def _start_by(self, trigger: Trigger, received: Received, events: list[Received]) -> None:
-        portion = self._parts.writer.of(trigger.workflow_id)
+        id_ = str(uuid.uuid5(uuid.UUID(trigger.workflow_id), f"event {received.number}"))
+        starts = bool(events) and not await self._parts.exists(id_)
+        # All in one batch: an event that is consumed has its execution.
+        portion = self._parts.writer.of(id_)
         portion.writes.append((CONSUMED, {"id_": received.number}))
         portion.writes.append((_STATE, {"id_": trigger.workflow_id, "state": encoded(trigger.state)}))
-        if not events:
-            return
-        id_ = str(uuid.uuid5(uuid.UUID(trigger.workflow_id), f"event {received.number}"))
-        if await self._parts.exists(id_):
+        if not starts:
             return
         execution = Execution(
             id_,

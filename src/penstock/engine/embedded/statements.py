@@ -2,8 +2,8 @@
 
 from sqlalchemy import bindparam, func, insert, literal, or_, select, union_all, update
 
-from penstock.storage import Statement
-from penstock.storage.engine_tables import consumed_events
+from penstock.storage import Statement, Transaction
+from penstock.storage.engine_tables import consumed_events, inbox
 from penstock.storage.platform_tables import executions, steps, workflow_versions, workflows
 
 PENDING_COLUMNS = (
@@ -165,6 +165,21 @@ CONSUMED = Statement(
     .where(consumed_events.c.execution_id == bindparam("execution_id"))
     .order_by(consumed_events.c.number)
 )
+
+ADD_EVENT_IN = Statement(
+    insert(inbox).values(
+        {name: bindparam(name) for name in ("project_id", "event", "received_at", "expires_at", "emitted")}
+        | {"handled": False, "consumed": False}
+    )
+)
+_EVENTS_LOCK = 0x7065_6E74
+
+
+async def lock_events_in(tx: Transaction) -> None:
+    """Before events are added, so that their ids are in the order of commits: who has seen one has seen all before."""
+    if tx.dialect == "postgresql":
+        await tx.run_text("SELECT pg_advisory_xact_lock($1)", _EVENTS_LOCK)
+
 
 DEFINITION = Statement(
     select(workflow_versions.c.config_yaml).where(

@@ -235,6 +235,8 @@ async def _write_rows(tx: Transaction, portions: Sequence[Portion]) -> None:
             grouped.setdefault(statement, []).append(row)
     for statement in sorted(grouped, key=lambda each: _ORDER.get(each, len(_ORDER))):
         rows = grouped[statement]
+        if statement is statements.ADD_EVENT_IN:
+            await statements.lock_events_in(tx)
         for begin in range(0, len(rows), _SLICE):
             await tx.run_many(statement, rows[begin : begin + _SLICE])
             if len(rows) > _SLICE:
