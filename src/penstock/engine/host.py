@@ -85,6 +85,9 @@ class Host(Protocol):
 
     async def evaluate(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any: ...
 
+    async def violations(self, schema: bytes, data: Any) -> list[str]:
+        """What of the data a JSON Schema does not allow, bounded in time. Raises `NotAnExpression` when it is none."""
+
     async def begin(self, position: str, task: Task, attempt: int) -> Step:
         """The step at this place: a new one, or as it was left in an earlier life. Waits while paused."""
 

@@ -50,6 +50,9 @@ class Hosting(Host):
     async def evaluate(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
         return await self._performer.jq.evaluate(program, dot, variables)
 
+    async def violations(self, schema: bytes, data: Any) -> list[str]:
+        return await self._performer.jq.violations(schema, data)
+
     async def begin(self, position: str, task: Task, attempt: int) -> Step:
         await self._gate()
         # A long walk without a call would keep everybody else waiting.

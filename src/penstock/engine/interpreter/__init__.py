@@ -37,9 +37,9 @@ def _secrets(workflow: Workflow, host: Host) -> dict[str, Any]:
 
 async def _interpret(workflow: Workflow, walk: Walk, frame: Frame, data: Any) -> Any:
     flow = walk.flow
-    await flow.validate(workflow.input, data, "The workflow's input", walk.load)
+    await walk.schemas.hold(workflow.input, data, "The workflow's input")
     data = await flow.transform(workflow.input.transform, data, frame)
     done = await walk.sequence(workflow.tasks, data, Scope(), "")
     output = await flow.transform(workflow.output.transform, done.output, frame)
-    await flow.validate(workflow.output, output, "The workflow's output", walk.load)
+    await walk.schemas.hold(workflow.output, output, "The workflow's output")
     return output

@@ -1,21 +1,13 @@
-"""Data on its way through a task: expressions evaluated, schemas held against it."""
+"""Data on its way through a task: expressions evaluated."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any, Protocol
-
-import jsonschema_rs
-import msgspec
 
 from penstock.dsl.durations import NotADuration, microseconds
 from penstock.dsl.expressions import ExpressionFailed, NeedsJq, Program
-from penstock.dsl.model import Schema, Shape, Transform
+from penstock.dsl.model import Transform
 from penstock.dsl.values import Constant, Expression, Items, Joined, Loose, Members, Value, joined
-from penstock.engine.faults import Fault, configuration, expression, validation
-
-Load = Callable[[Any], Awaitable[Any]]
-"""Fetches a document that a definition names."""
-_MOST_SHOWN = 5
+from penstock.engine.faults import Fault, expression
 
 
 class Evaluates(Protocol):
@@ -77,35 +69,6 @@ class DataFlow:
             return microseconds(given)
         except NotADuration as error:
             raise expression("Not a duration", str(error)) from None
-
-    async def validate(self, shape: Shape, data: Any, what: str, load: Load) -> None:
-        if shape.schema is not None:
-            await self._validate(shape.schema, data, what, load)
-
-    async def _validate(self, schema: Schema, data: Any, what: str, load: Load) -> None:
-        document = schema.document if schema.resource is None else await load(schema.resource)
-        validator = _validator(msgspec.json.encode(document))
-        errors = [_told(error) for error, _ in zip(validator.iter_errors(data), range(_MOST_SHOWN), strict=False)]
-        if errors:
-            raise validation(f"{what} is not valid", "; ".join(errors))
-
-
-@lru_cache(maxsize=1_000)
-def _validator(document: bytes) -> jsonschema_rs.Validator:
-    try:
-        return jsonschema_rs.validator_for(msgspec.json.decode(document), retriever=_no_other)
-    except (jsonschema_rs.ValidationError, ValueError) as error:
-        raise configuration("Not a JSON Schema", str(error).splitlines()[0]) from None
-
-
-def _no_other(uri: str) -> Any:
-    """A schema reaches nothing but itself: it would be a way out past the egress policy."""
-    raise ValueError(f"a schema must not refer to another document ({uri[:200]})")
-
-
-def _told(error: jsonschema_rs.ValidationError) -> str:
-    at = "/".join(str(part) for part in error.instance_path)
-    return f"{at or 'it'}: {error.message[:300]}"
 
 
 def _shown(text: str) -> str:

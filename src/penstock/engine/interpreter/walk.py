@@ -14,6 +14,7 @@ from penstock.dsl.values import Value
 from penstock.engine.faults import Fault, runtime, timeout
 from penstock.engine.host import Host, Step
 from penstock.engine.interpreter.dataflow import DataFlow
+from penstock.engine.interpreter.schemas import Schemas
 from penstock.engine.interpreter.scope import Execution, Frame, Scope
 
 T = TypeVar("T")
@@ -36,6 +37,7 @@ class Walk:
         self.host = host
         self.execution = execution
         self.flow = DataFlow(host)
+        self.schemas = Schemas(host, self.load)
         self._kinds = kinds
 
     async def sequence(self, tasks: Tasks, data: Any, scope: Scope, position: str) -> Done:
@@ -98,7 +100,7 @@ class Walk:
         if task.condition is not None and not begun and not await flow.holds(task.condition, raw, frame):
             self.host.skipped(step, raw)
             return Done(raw)
-        await flow.validate(task.input, raw, "The task's input", self.load)
+        await self.schemas.hold(task.input, raw, "The task's input")
         frame.input = await flow.transform(task.input.transform, raw, frame)
         if not begun:
             self.host.started(step, frame.input)
@@ -111,14 +113,14 @@ class Walk:
             )
         frame.raw_output = done.output
         frame.output = await flow.transform(task.output.transform, done.output, frame)
-        await flow.validate(task.output, frame.output, "The task's output", self.load)
+        await self.schemas.hold(task.output, frame.output, "The task's output")
         await self.export(task, frame)
         return Done(frame.output, task.then if done.then is None else done.then)
 
     async def export(self, task: Task, frame: Frame) -> None:
         if task.export.transform is not None:
             context = await self.flow.transform(task.export.transform, frame.output, frame)
-            await self.flow.validate(task.export, context, "The exported context", self.load)
+            await self.schemas.hold(task.export, context, "The exported context")
             self.execution.export(context)
 
     async def within(

@@ -12,6 +12,7 @@ from penstock.dsl.expressions import ExpressionFailed, NeedsJq, NotAnExpression,
 from penstock.dsl.expressions.allowed import compile_message, require_allowed, wrapped
 from penstock.engine.jq.process import Limits, Process, ProcessLost
 from penstock.engine.jq.turns import Turns
+from penstock.engine.jq.worker import SCHEMA
 
 LARGEST_INPUT = 8 * 1024 * 1024
 _log = structlog.get_logger(__name__)
@@ -68,6 +69,13 @@ class Jq:
         except NotAnExpression as error:
             raise ExpressionFailed(compile_message(str(error), program.text, names)) from error
         return _value(outputs)
+
+    async def violations(self, schema: bytes, data: Any) -> list[str]:
+        """What of the data a JSON Schema does not allow; no more than a few. Raises NotAnExpression when it is no
+        schema, and ExpressionFailed."""
+        document = _document([data])
+        found: list[str] = _decode(b"[%b]" % await self._ask("schema", SCHEMA.encode() + schema, document))
+        return found
 
     async def require(self, text: str, variables: Iterable[str] = ()) -> None:
         """As `require_expression`, but nothing stands still while it is compiled. Raises NotAnExpression."""

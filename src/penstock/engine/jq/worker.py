@@ -1,20 +1,26 @@
 """One jq process: takes a program and a document, answers its outputs, and can reach nothing else.
 
+JSON Schemas are held against data here, too: they are as untrusted, and a small one can take as long as it likes.
+
 It is run by its path in a bare interpreter, so that it starts fast and stays small: no import of penstock here.
 Its limits are its own; how long one evaluation may take by the clock is watched by who started it.
 """
 
+import json
 import os
 import resource
 import socket
 import struct
 import sys
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Any
 
 REQUEST = struct.Struct("!II")  # lengths of the program and of the document; no document: only compile
 ANSWER = struct.Struct("!cI")  # one of the letters below, and the length of what follows
 READY, VALUES, FAILED, TOO_LARGE, NO_MEMORY, NOT_COMPILED = b"r", b"v", b"f", b"l", b"m", b"c"
+SCHEMA = "\0schema\n"  # before the text of a schema; no program begins so
+MOST_VIOLATIONS = 5
 KEPT_PROGRAMS = 64
 PAGE = resource.getpagesize()
 MEGABYTE = 1024 * 1024
@@ -24,6 +30,10 @@ def main() -> None:
     packages, seconds, megabytes, most_output, parent = sys.argv[1:]
     sys.path.append(packages)
     import jq  # noqa: PLC0415 - found only now
+    import jsonschema_rs  # noqa: PLC0415
+
+    def compile_(text: str) -> Any:
+        return _Schema(jsonschema_rs, text[len(SCHEMA) :]) if text.startswith(SCHEMA) else jq.compile(text)
 
     _end_with(int(parent))
     sys.path.clear()
@@ -33,7 +43,7 @@ def main() -> None:
     _close_doors()
     peer = socket.socket(fileno=0)
     peer.sendall(ANSWER.pack(READY, 0))
-    _Serving(peer, jq.compile, float(seconds), int(megabytes) * MEGABYTE, int(most_output)).serve()
+    _Serving(peer, compile_, float(seconds), int(megabytes) * MEGABYTE, int(most_output)).serve()
 
 
 def _end_with(parent: int) -> None:
@@ -56,6 +66,29 @@ def _close_doors() -> None:
         (resource.RLIMIT_NPROC, 0),
     ):
         resource.setrlimit(limit, (most, most))
+
+
+class _Schema:
+    """As a program is: it takes `[data]` and answers what the schema does not allow, as JSON texts."""
+
+    def __init__(self, library: Any, text: str) -> None:
+        try:
+            self._validator = library.validator_for(text, retriever=_no_other)
+        except Exception as error:
+            raise ValueError(next(iter(str(error).splitlines()), "it cannot be read")) from error
+
+    def input_text(self, document: str) -> Iterator[str]:
+        data = json.loads(document)[0]
+        if self._validator.is_valid(data):
+            return
+        for error, _ in zip(self._validator.iter_errors(data), range(MOST_VIOLATIONS), strict=False):
+            at = "/".join(str(part) for part in error.instance_path)
+            yield json.dumps(f"{at or 'it'}: {error.message[:300]}")
+
+
+def _no_other(uri: str) -> Any:
+    """A schema reaches nothing but itself: it would be a way out past the egress policy."""
+    raise ValueError(f"a schema must not refer to another document ({uri[:200]})")
 
 
 class _Serving:
