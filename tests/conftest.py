@@ -26,7 +26,7 @@ from penstock.storage import Database, migrate, open_database
 from tests import postgresql
 from tests.platform.iam.certificates import Authority
 
-for variable in [name for name in os.environ if name.startswith("PENSTOCK_") and name != "PENSTOCK_SPECIFICATION"]:
+for variable in [name for name in os.environ if name.startswith("PENSTOCK_")]:
     del os.environ[variable]
 
 # Tracebacks as the server writes them: with all local variables, as structlog would, one takes seconds.

@@ -1,7 +1,6 @@
 """What all runs of the suite share: the stand-in services, and a performer with its processes."""
 
 import asyncio
-import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -11,13 +10,14 @@ import pytest
 
 from penstock.engine.local import local_performer
 from penstock.settings import load
+from tests import SPECIFICATION
 from tests.conformance.api import ApiRunner
 from tests.conformance.local import LocalRunner
 from tests.conformance.stand_in import StandIn, stand_in
 from tests.conftest import build, client_of, keep, started
 
 # The specification's own files are not ours to copy: with a checkout of it, its kit is run, too.
-collect_ignore = [] if "PENSTOCK_SPECIFICATION" in os.environ else ["test_specification.py"]
+collect_ignore = [] if SPECIFICATION else ["test_specification.py"]
 
 
 @pytest.fixture(scope="session")

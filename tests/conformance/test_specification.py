@@ -1,22 +1,22 @@
 """The specification's own kit and examples, where `PENSTOCK_SPECIFICATION` says that a checkout of it is."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
 
 from penstock.dsl.build import workflow_of
 from penstock.dsl.check import check, errors
+from tests import SPECIFICATION
 from tests.conformance.api import ApiRunner
 from tests.conformance.case import Runner
 from tests.conformance.features import Scenario, hold, scenarios
 from tests.conformance.local import LocalRunner
 from tests.conformance.stand_in import StandIn
 
-SPECIFICATION = Path(os.environ["PENSTOCK_SPECIFICATION"])
-SCENARIOS = scenarios(SPECIFICATION / "ctk" / "features")
-EXAMPLES = sorted((SPECIFICATION / "examples").glob("*.yaml"))
+FOLDER = Path(SPECIFICATION or "")
+SCENARIOS = scenarios(FOLDER / "ctk" / "features")
+EXAMPLES = sorted((FOLDER / "examples").glob("*.yaml"))
 
 
 def test_the_kit_and_the_examples_are_all_there() -> None:
