@@ -24,6 +24,7 @@ log = structlog.get_logger()
 Row = dict[str, Any]
 _LONGEST_PAUSE = 2.0
 _LONGEST_WRITE = 3.0  # seconds after which it counts as trouble
+_HOLD = "SELECT FROM {} WHERE id = ANY($1::text[]::uuid[]) ORDER BY id FOR KEY SHARE"
 _SLICE = 200  # rows that are written to SQLite before others get their turn
 
 
@@ -228,11 +229,25 @@ class _Attempt:
         return events | {entry.workflow_id for portion in self.portions for entry in portion.logs}
 
 
+async def _hold_in_place(tx: Transaction, portions: Sequence[Portion], events_in: Sequence[Row]) -> None:
+    """What the rows refer to, from the top down and each by id, as whoever deletes it does. PostgreSQL would hold it
+    when it meets each row, after others that a deletion waits for; and then both would wait for each other."""
+    if tx.dialect != "postgresql":
+        return
+    if events_in:
+        await tx.run_text(_HOLD.format("projects"), sorted({str(row["project_id"]) for row in events_in}))
+    held = {entry.workflow_id for portion in portions for entry in portion.events}
+    held |= {change.workflow_id for portion in portions for change in portion.changes}
+    if held:
+        await tx.run_text(_HOLD.format("workflows"), sorted(held))
+
+
 async def _write_rows(tx: Transaction, portions: Sequence[Portion]) -> None:
     grouped: dict[Statement, list[Row]] = {}
     for portion in portions:
         for statement, row in portion.writes:
             grouped.setdefault(statement, []).append(row)
+    await _hold_in_place(tx, portions, grouped.get(statements.ADD_EVENT_IN, ()))
     for statement in sorted(grouped, key=lambda each: _ORDER.get(each, len(_ORDER))):
         rows = grouped[statement]
         if statement is statements.ADD_EVENT_IN:

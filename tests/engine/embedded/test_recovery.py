@@ -1,0 +1,278 @@
+"""A disk that is full, a file that is locked, a PostgreSQL that is gone, a workflow that was deleted: progress stops,
+nothing is lost, `/readyz` says so, and it goes on by itself."""
+
+import asyncio
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import delete, select
+
+from penstock.engine.embedded.engine import EmbeddedEngine
+from penstock.settings import load
+from penstock.storage import Database, Statement
+from penstock.storage.platform_tables import executions, steps, workflow_counts, workflows
+from penstock.storage.sqlite import SqliteDatabase
+from tests.chaos.peers import postgresql
+from tests.conftest import Serve, build, client_of, keep, started
+from tests.engine.embedded.running import came, ended, until
+from tests.platform.people import Person
+from tests.platform.records import database_of
+from tests.platform.scene import Scene, set_up
+
+pytestmark = pytest.mark.anyio
+
+# Enough data that it cannot be stored where there is no room for it.
+NAPPER = """
+do:
+  - before: {set: {n: '${ .n }'}}
+  - nap: {wait: {milliseconds: 100}}
+  - after: {set: {n: '${ .n }', much: '${ "x" * 20000 }'}}
+  - last: {set: {n: '${ .n }'}}
+"""
+BUSY = """
+do:
+  - rounds:
+      for: {each: item, in: '${ [range(100000)] }'}
+      do: [{nap: {wait: {milliseconds: 10}}}, {say: {set: {n: '${ $item }'}}}]
+"""
+SLEEPER = """
+do:
+  - both:
+      fork:
+        branches:
+          - one: {do: [{sleep: {wait: {hours: 1}}}]}
+          - two: {wait: {hours: 1}}
+"""
+_STEPS = Statement(select(steps.c.execution_id, steps.c.step_name, steps.c.status))
+_EXECUTIONS = Statement(select(executions.c.workflow_id, executions.c.status))
+_COUNTS = Statement(select(workflow_counts.c.workflow_id, workflow_counts.c.what, workflow_counts.c.n))
+
+
+@asynccontextmanager
+async def application(url: str) -> AsyncIterator[httpx.AsyncClient]:
+    edge = build(load(environ={}, overrides={"database": url, "engine": "embedded"}).settings, None)
+    async with started(edge) as app, client_of(app) as client:
+        client.app = app  # type: ignore[attr-defined]
+        yield client
+    keep(edge)
+
+
+async def deployed(scene: Scene, name: str, tasks: str) -> Any:
+    head = f"document: {{dsl: '1.0.3', namespace: test, name: {name}, version: '1.0.0'}}"
+    workflow = await scene.workflow(name, head + tasks)
+    answer = await scene.owner.post(f"/workflows/{workflow['id']}/deploy")
+    assert answer.status_code == 200, answer.text
+    return workflow
+
+
+async def triggered(person: Person, workflow: Any, count: int = 1) -> list[str]:
+    made = [await person.made(f"/workflows/{workflow['id']}/trigger", {"trigger_data": {"n": n}}) for n in range(count)]
+    return [execution["id"] for execution in made]
+
+
+async def running(person: Person, execution_id: str, step: str) -> None:
+    """Until it is at this step."""
+
+    async def is_there() -> bool:
+        found = (await person.get(f"/executions/{execution_id}/steps")).json()["items"]
+        return any(each["step_name"] == step and each["status"] == "running" for each in found)
+
+    await came(is_there)
+
+
+async def ready(client: httpx.AsyncClient, status: int) -> None:
+    async def says_so() -> bool:
+        return (await client.get("/readyz")).status_code == status
+
+    await came(says_so)
+
+
+async def all_is_well(database: Database, ids: list[str]) -> None:
+    """Every one went its way once, and every counter says so."""
+    done = Counter((row[0], row[1], row[2]) for row in await database.all(_STEPS))
+    assert done == {(id_, name, "completed"): 1 for id_ in ids for name in ("before", "nap", "after", "last")}
+    await counters_are_right(database)
+
+
+async def counters_are_right(database: Database) -> None:
+    real = Counter((str(row[0]), str(row[1])) for row in await database.all(_EXECUTIONS))
+    statuses = {"pending", "running", "completed", "failed", "cancelled"}
+    kept = {(str(row[0]), row[1]): row[2] for row in await database.all(_COUNTS) if row[1] in statuses and row[2]}
+    assert kept == real
+
+
+async def test_on_a_full_disk_executions_wait_for_room(sqlite_url: str) -> None:
+    async with application(sqlite_url) as client:
+        scene, database = await set_up(client), database_of(client)
+        assert isinstance(database, SqliteDatabase)
+        napper = await deployed(scene, "napper", NAPPER)
+        ids = await triggered(scene.owner, napper, 10)
+        pages = database._writer.execute("PRAGMA page_count").fetchone()[0]
+        database._writer.execute(f"PRAGMA max_page_count = {pages}")
+        await ready(client, 503)
+        database._writer.execute("PRAGMA max_page_count = 1000000")
+        for id_ in ids:
+            assert (await ended(scene.owner, id_))["status"] == "completed"
+        await ready(client, 200)
+        await all_is_well(database, ids)
+
+
+async def test_behind_the_lock_of_another_process_executions_wait(sqlite_url: str) -> None:
+    async with application(sqlite_url) as client:
+        scene = await set_up(client)
+        napper = await deployed(scene, "napper", NAPPER)
+        with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)) as rival:
+            ids = await triggered(scene.owner, napper, 10)
+            rival.execute("BEGIN IMMEDIATE")
+            await ready(client, 503)
+            rival.execute("COMMIT")
+        for id_ in ids:
+            assert (await ended(scene.owner, id_))["status"] == "completed"
+        await ready(client, 200)
+        await all_is_well(database_of(client), ids)
+
+
+async def test_when_postgresql_is_gone_for_a_while_executions_wait_for_it() -> None:
+    with postgresql() as server:
+        async with application(server.url) as client:
+            scene = await set_up(client)
+            napper = await deployed(scene, "napper", NAPPER)
+            # Some begin now, one is in the middle, and one knows nothing of its definition yet.
+            ids = await triggered(scene.owner, napper, 10)
+            server.kill()
+            await ready(client, 503)
+            server.start()
+            for id_ in ids:
+                assert (await ended(scene.owner, id_))["status"] == "completed"
+            await ready(client, 200)
+            await all_is_well(database_of(client), ids)
+            assert engine_of(client).runs
+
+
+def engine_of(client: httpx.AsyncClient) -> EmbeddedEngine:
+    engine = client.app.app.state.platform.engine  # type: ignore[attr-defined]
+    assert isinstance(engine, EmbeddedEngine)
+    return engine
+
+
+@pytest.mark.parametrize("how", ["by the API", "by another server"])
+async def test_a_workflow_that_is_deleted_takes_only_its_own_executions_with_it(serve: Serve, how: str) -> None:
+    async with serve(engine="embedded") as client:
+        scene, database, engine = await set_up(client), database_of(client), engine_of(client)
+        busy, napper = await deployed(scene, "busy", BUSY), await deployed(scene, "napper", NAPPER)
+        doomed, tenure = await triggered(scene.owner, busy, 5), engine._tenure
+        for id_ in doomed:
+            await running(scene.owner, id_, "rounds")
+        ids = await triggered(scene.owner, napper, 5)
+        if how == "by the API":
+            answer = await scene.owner.delete(f"/workflows/{busy['id']}", params={"force": "true"})
+            assert answer.status_code == 204, answer.text
+        else:
+            # The engine hears of it when it next writes.
+            async with database.transaction() as tx:
+                await tx.run(Statement(delete(workflows).where(workflows.c.id == busy["id"])))
+        ids += await triggered(scene.owner, napper, 5)
+        for id_ in ids:
+            assert (await ended(scene.owner, id_))["status"] == "completed"
+        await all_is_well(database, ids)
+        assert tenure is not None
+        await came(lambda: _is(tenure.running == 0))
+        assert engine._tenure is tenure
+        assert engine.trouble is None
+
+
+async def _is(so: bool) -> bool:
+    return so
+
+
+async def test_who_waits_for_a_workflow_that_was_deleted_does_not_wait_for_ever(serve: Serve) -> None:
+    parent = "\ndo: [{child: {run: {workflow: {namespace: test, name: busy, version: latest}}}}]"
+    async with serve(engine="embedded") as client:
+        scene, database = await set_up(client), database_of(client)
+        busy = await deployed(scene, "busy", BUSY)
+        [waits] = await triggered(scene.owner, await deployed(scene, "parent", parent))
+        await running(scene.owner, waits, "child")
+
+        async def child_runs() -> bool:
+            page = (await scene.owner.get(f"/workflows/{busy['id']}/executions")).json()
+            return any(each["status"] == "running" for each in page["items"])
+
+        await came(child_runs)
+        async with database.transaction() as tx:
+            await tx.run(Statement(delete(workflows).where(workflows.c.id == busy["id"])))
+        done = await ended(scene.owner, waits)
+        assert (done["status"], done["error"]["title"]) == ("failed", "Cancelled")
+
+
+async def test_an_execution_that_cannot_be_stored_ends_as_failed(serve: Serve) -> None:
+    async with serve(engine="embedded") as client:
+        scene, engine = await set_up(client), engine_of(client)
+        [id_] = await triggered(scene.owner, await deployed(scene, "sleeper", SLEEPER))
+        await running(scene.owner, id_, "sleep")
+        assert engine._tenure is not None
+        engine._tenure._drop(id_)
+        done = await ended(scene.owner, id_)
+        assert (done["status"], done["error"]["title"]) == ("failed", "Not storable")
+        found = (await scene.owner.get(f"/executions/{id_}/steps")).json()["items"]
+        assert {each["status"] for each in found} == {"cancelled"}
+        await counters_are_right(database_of(client))
+
+
+async def test_cancelled_at_the_very_beginning_nothing_of_it_goes_on(serve: Serve) -> None:
+    async with serve(engine="embedded") as client:
+        scene = await set_up(client)
+
+        async def begin_and_end(number: int) -> Any:
+            # Each of another workflow, whose definition is not known to the engine yet.
+            workflow = await deployed(scene, f"sleeper{number}", SLEEPER)
+            [id_] = await triggered(scene.owner, workflow)
+            for _ in range(number % 3):
+                await asyncio.sleep(0)
+            answers = await asyncio.gather(*(scene.owner.post(f"/executions/{id_}/cancel") for _ in range(2)))
+            assert {answer.status_code for answer in answers} <= {200, 409}
+            return (await scene.owner.get(f"/executions/{id_}")).json()
+
+        for execution in await asyncio.gather(*(begin_and_end(number) for number in range(12))):
+            assert execution["status"] == "cancelled"
+        assert {row[2] for row in await database_of(client).all(_STEPS)} <= {"cancelled"}
+        await counters_are_right(database_of(client))
+
+
+async def test_cancelled_just_after_a_restart_no_step_stays_running(serve: Serve) -> None:
+    async with serve(engine="embedded") as client:
+        scene = await set_up(client)
+        [id_] = await triggered(scene.owner, await deployed(scene, "sleeper", SLEEPER))
+        await running(scene.owner, id_, "sleep")
+        await running(scene.owner, id_, "two")
+        tokens = scene.owner.tokens
+    async with serve(engine="embedded") as client:
+        owner = Person(client, tokens, "olga@example.com")
+        began = time.monotonic()
+        assert (await owner.post(f"/executions/{id_}/cancel")).json()["status"] == "cancelled"
+        assert time.monotonic() - began < 5
+        found = (await owner.get(f"/executions/{id_}/steps")).json()["items"]
+        assert Counter(each["step_name"] for each in found) == dict.fromkeys(("both", "one", "two", "sleep"), 1)
+        assert {each["status"] for each in found} == {"cancelled"}
+        workflow_id = (await owner.get(f"/executions/{id_}")).json()["workflow_id"]
+        told = (await owner.get(f"/workflows/{workflow_id}/events")).json()["items"]
+        cancelled = Counter(each["step_name"] for each in told if each["type"] == "task.cancelled")
+        assert cancelled == dict.fromkeys(("both", "one", "two", "sleep"), 1)
+        await counters_are_right(database_of(client))
+
+
+async def test_what_was_finished_before_an_orderly_end_is_not_done_again(serve: Serve) -> None:
+    async with serve(engine="embedded") as client:
+        scene = await set_up(client)
+        ids = await triggered(scene.owner, await deployed(scene, "napper", NAPPER), 10)
+        tokens = scene.owner.tokens
+    async with serve(engine="embedded") as client:
+        owner = Person(client, tokens, "olga@example.com")
+        for id_ in ids:
+            assert (await until(owner, id_, lambda each: each["completed_at"]))["status"] == "completed"
+        await all_is_well(database_of(client), ids)
