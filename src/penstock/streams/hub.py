@@ -5,9 +5,8 @@ the others when it has nothing left to read. One that cannot keep up is let go, 
 """
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import msgspec
@@ -15,20 +14,23 @@ import structlog
 
 from penstock.storage import Database, StorageError
 from penstock.streams import journal
-from penstock.streams.reading import LAST, READ, Entry, entry_from
+from penstock.streams.reading import LAST, READ, Entry, Piece, entry_from, piece_of
 from penstock.streams.signals import Signals
 
 log = structlog.get_logger()
 
 Kind = Literal["event", "log"]
 Matches = Callable[[Entry], bool]
+"""Which entries one wants. Equal ones (by hash) are asked once for all who have them."""
 Permit = Callable[[], Awaitable[str | None]]
 """Why a listener may not listen any longer; None while it may."""
 
 _PAGE = 500
+_AT_ONCE = 50  # listeners that are handed something before others get their turn
 _MOST_WAITING = 2_000  # entries that may wait for one listener
 _MOST_BYTES = 2 * 1024 * 1024
 _CHECK_EVERY = 2.0
+_CHECK_SPAN = 0.005  # seconds for each session to be asked about: thousands of them take some percent of a core
 
 
 class Listener:
@@ -40,41 +42,51 @@ class Listener:
         self.permit_key = permit_key
         self.position = after
         self.reason: str | None = None
-        self._waiting: deque[bytes] = deque()
+        self._waiting: list[bytes] = []
+        self._entries = 0
         self._bytes = 0
-        self._something = asyncio.Event()
+        self._waiter: asyncio.Future[None] | None = None
 
-    def offer(self, entry: Entry) -> None:
-        if entry.id <= self.position or self.reason is not None:
+    def offer(self, piece: Piece) -> None:
+        """All of it that comes after what it has."""
+        if piece.last <= self.position or self.reason is not None:
             return
-        self.position = entry.id
-        if not self.matches(entry):
+        self.position = piece.last
+        if not piece.count:
             return
-        self._waiting.append(entry.frame)
-        self._bytes += len(entry.frame)
-        if len(self._waiting) > _MOST_WAITING or self._bytes > _MOST_BYTES:
+        self._waiting.append(piece.frames)
+        self._entries += piece.count
+        self._bytes += len(piece.frames)
+        if self._entries > _MOST_WAITING or self._bytes > _MOST_BYTES:
             self._waiting.clear()
             self.end("too slow; resume from the last id")
             return
-        self._something.set()
+        self._wake()
 
     def end(self, reason: str) -> None:
         if self.reason is None:
             self.reason = reason
-        self._something.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     async def take(self, patience: float) -> bytes:
         """All that waits, as one piece; empty after the time, or when the stream has to end."""
         if not self._waiting and self.reason is None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(patience):
-                    await self._something.wait()
-        frames = b"".join(self._waiting)
-        self._waiting.clear()
-        self._bytes = 0
-        if self.reason is None:
-            self._something.clear()
-        return frames
+            # Not `asyncio.timeout` and an `asyncio.Event`: thousands wait at once, and each wakes for each entry.
+            loop = asyncio.get_running_loop()
+            self._waiter = loop.create_future()
+            timer = loop.call_later(patience, self._wake)
+            try:
+                await self._waiter
+            finally:
+                timer.cancel()
+                self._waiter = None
+        waiting, self._waiting = self._waiting, []
+        self._entries = self._bytes = 0
+        return waiting[0] if len(waiting) == 1 else b"".join(waiting)
 
 
 class _Topic:
@@ -85,6 +97,25 @@ class _Topic:
         self.listeners: set[Listener] = set()
         self.stale = False
         self.reader: asyncio.Task[None] | None = None
+
+
+async def _hand_out(entries: Sequence[Entry], listeners: Sequence[Listener]) -> None:
+    """To some, who then write it, and then to the next: between them the loop looks at what else there is to do.
+
+    Commits that come meanwhile are handed out together, so that many listeners make fewer and larger pieces.
+    """
+    pieces: dict[Matches, Piece] = {}
+    for number, listener in enumerate(listeners, 1):
+        if listener.position >= entries[0].id:
+            # It was ahead of the others when it joined them.
+            listener.offer(piece_of([entry for entry in entries if entry.id > listener.position], listener.matches))
+        else:
+            if (piece := pieces.get(listener.matches)) is None:
+                piece = pieces[listener.matches] = piece_of(entries, listener.matches)
+            listener.offer(piece)
+        if number % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+    await asyncio.sleep(0)  # SQLite answers without ever pausing
 
 
 class Hub:
@@ -138,12 +169,9 @@ class Hub:
                 entries = await self.after(topic.kind, topic.workflow_id, topic.last)
                 if entries:
                     topic.last = entries[-1].id
-                    for listener in topic.listeners:
-                        for entry in entries:
-                            listener.offer(entry)
+                    await _hand_out(entries, list(topic.listeners))
                 if len(entries) == _PAGE:
                     topic.stale = True
-                    await asyncio.sleep(0)  # SQLite answers without ever pausing
         except StorageError as error:
             # They resume from where they were, when the database is back.
             log.warning("a stream cannot be read", workflow_id=topic.workflow_id, error=str(error))
@@ -197,7 +225,7 @@ class Hub:
             entries = await self.after(kind, workflow_id, listener.position)
             if entries:
                 listener.position = entries[-1].id
-                if frames := b"".join(entry.frame for entry in entries if listener.matches(entry)):
+                if frames := piece_of(entries, listener.matches).frames:
                     yield frames
             if len(entries) == _PAGE:
                 await asyncio.sleep(0)
@@ -219,9 +247,10 @@ class Hub:
 
     async def _keep(self) -> None:
         """Ends the streams of those who may not listen any longer: asked once for all streams of one session."""
+        answers: dict[Any, str | None] = {}
         while True:
-            await asyncio.sleep(_CHECK_EVERY)
-            answers: dict[Any, str | None] = {}
+            await asyncio.sleep(max(_CHECK_EVERY, _CHECK_SPAN * len(answers)))
+            answers = {}
             for listener in list(self._listeners):
                 key = listener.permit_key if listener.permit_key is not None else listener
                 if key not in answers:

@@ -1,5 +1,6 @@
 """Entries as they are shown and streamed, and how they are read in the order of their ids."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -40,6 +41,14 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     shown: Event | LogEntry
     level: int
     frame: bytes
+
+
+class Piece(msgspec.Struct, frozen=True, gc=False):
+    """Entries on their way to everybody who wants the same of them."""
+
+    last: int
+    count: int
+    frames: bytes
 
 
 EVENT_COLUMNS = (
@@ -87,6 +96,12 @@ def entry_from(kind: Literal["event", "log"], row: Row) -> Entry:
 
 
 _encode = msgspec.json.Encoder().encode
+
+
+def piece_of(entries: Sequence[Entry], matches: Callable[[Entry], bool]) -> Piece:
+    """What is wanted of them, as one."""
+    frames = [entry.frame for entry in entries if matches(entry)]
+    return Piece(entries[-1].id if entries else 0, len(frames), b"".join(frames))
 
 
 def _after(table: Any, columns: Any) -> Select[Any]:

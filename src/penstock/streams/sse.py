@@ -1,6 +1,7 @@
 """A stream as an HTTP answer: Server-Sent Events, a comment while nothing happens, and an `end` that says why."""
 
 import asyncio
+import random
 import time
 from typing import Any
 
@@ -44,7 +45,9 @@ class EventStream:
                     await _write(send, frames)
                 while True:
                     left = self._expires_at - time.time()
-                    frames = await listener.take(min(_COMMENT_EVERY, max(left, 0.0)))
+                    # Not all at once: thousands that heard the same entry would all say it in the same moment.
+                    silence = _COMMENT_EVERY * random.uniform(0.7, 1.0)  # noqa: S311
+                    frames = await listener.take(min(silence, max(left, 0.0)))
                     if frames:
                         await _write(send, frames)
                     if self._expires_at <= time.time():

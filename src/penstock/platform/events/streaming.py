@@ -1,6 +1,8 @@
 """Opening a stream of events or logs: from where, of what, and for how long one may listen."""
 
 import base64
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -8,11 +10,11 @@ import msgspec
 from penstock.http.answers import call_of
 from penstock.http.bodies import parse_query
 from penstock.platform.access import access_of, resolve
-from penstock.platform.events.filters import filters_from
+from penstock.platform.events.filters import Filters, filters_from
 from penstock.platform.parts import Parts, parts_of
 from penstock.platform.texts import invalid
 from penstock.problems import Invalid, NotSignedIn
-from penstock.streams import EventStream, Kind
+from penstock.streams import Entry, EventStream, Kind
 
 _HIGHEST = 2**63 - 1
 
@@ -36,12 +38,18 @@ def open_stream(request: Any, kind: Kind, known: tuple[str, ...]) -> EventStream
         parts.streams,
         kind,
         workflow_id,
-        matches=filters_from(query, known).matches,
+        matches=_matching(frozenset(filters_from(query, known).values.items())),
         permit=permit,
         permit_key=(authorization, workflow_id),
         after=_resume_after(call.headers.get(b"last-event-id"), query.get("after")),
         expires_at=_expiry(authorization),
     )
+
+
+@lru_cache(maxsize=1024)
+def _matching(values: frozenset[tuple[str, Any]]) -> Callable[[Entry], bool]:
+    """The same for all who ask for the same, so that it is found out once for all of them."""
+    return Filters(dict(values)).matches
 
 
 def _resume_after(header: bytes | None, parameter: str | None) -> int | None:

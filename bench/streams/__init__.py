@@ -1,0 +1,1 @@
+"""Streams at scale: thousands who listen to one process while workflows run."""
