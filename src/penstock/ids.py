@@ -3,9 +3,10 @@
 import os
 import re
 import time
-import uuid
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_VERSION_7 = (7 << 76) | (2 << 62)
+_FREE = ~((0xF << 76) | (0x3 << 62))
 
 
 def is_uuid(text: str) -> bool:
@@ -15,6 +16,6 @@ def is_uuid(text: str) -> bool:
 def uuid7() -> str:
     """A UUID of version 7 (RFC 9562): 48 bits of milliseconds, the rest random."""
     value = (time.time_ns() // 1_000_000 << 80) | int.from_bytes(os.urandom(10), "big")
-    value = value & ~(0xF << 76) | (7 << 76)
-    value = value & ~(0x3 << 62) | (2 << 62)
-    return str(uuid.UUID(int=value))
+    # Written here: a UUID object on the way to its text takes as long as all the rest.
+    text = f"{value & _FREE | _VERSION_7:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -212,3 +212,78 @@ async def test_odd_names_of_files_are_taken_as_they_are(tmp_path: Path, name: st
     await opened.close()
     with closing(sqlite3.connect(tmp_path / unquote(name))) as connection:
         assert connection.execute("SELECT key FROM key_values").fetchall() == [("a",)]
+
+
+class CountedCommits(SlowCommit):
+    def __init__(self, connection: sqlite3.Connection, refused: int = 0) -> None:
+        super().__init__(connection)
+        self.count = 0
+        self._refused = refused
+
+    def execute(self, text: str, *params: Any) -> Any:
+        if text == "COMMIT":
+            self.count += 1
+            if self.count == self._refused:
+                raise _full()
+        return super().execute(text, *params)
+
+
+def _full() -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorname = "SQLITE_FULL"
+    return error
+
+
+async def _write(database: SqliteDatabase, key: str, told: list[str]) -> None:
+    async with database.transaction() as tx:
+        await put(tx, key)
+        tx.after_commit(lambda: told.append(key))
+        if key.startswith("bad"):
+            raise ValueError(key)
+
+
+async def _all_at_once(
+    database: SqliteDatabase, slow: CountedCommits, names: list[str], told: list[str]
+) -> list[BaseException | None]:
+    """The first is in its COMMIT when the others come."""
+    tasks = [asyncio.create_task(_write(database, "first", told))]
+    await asyncio.to_thread(slow.begun.wait, 10)
+    tasks += [asyncio.create_task(_write(database, name, told)) for name in names]
+    await asyncio.sleep(0)
+    slow.may_go_on.set()
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_those_who_wait_for_their_turn_share_one_commit(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, told = CountedCommits(database._writer), list[str]()
+    monkeypatch.setattr(database, "_writer", slow)
+    names = [f"{number:02}" for number in range(50)]
+    assert await _all_at_once(database, slow, names, told) == [None] * 51
+    assert slow.count == 2
+    assert await keys(database) == [*names, "first"]
+    assert sorted(told) == [*names, "first"]
+
+
+async def test_one_of_those_who_share_a_commit_fails_alone(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, told = CountedCommits(database._writer), list[str]()
+    monkeypatch.setattr(database, "_writer", slow)
+    outcomes = await _all_at_once(database, slow, ["bad 1", "a", "bad 2", "b", "bad 3"], told)
+    assert [type(outcome) for outcome in outcomes[1:]] == [ValueError, type(None), ValueError, type(None), ValueError]
+    assert await keys(database) == ["a", "b", "first"]
+    assert sorted(told) == ["a", "b", "first"]
+
+
+async def test_a_shared_commit_that_is_refused_is_refused_to_all_who_share_it(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, told = CountedCommits(database._writer, refused=2), list[str]()
+    monkeypatch.setattr(database, "_writer", slow)
+    outcomes = await _all_at_once(database, slow, ["a", "b"], told)
+    assert [type(outcome) for outcome in outcomes] == [type(None), Unavailable, Unavailable]
+    assert await keys(database) == told == ["first"]
+    await _write(database, "later", told)
+    assert await keys(database) == ["first", "later"]

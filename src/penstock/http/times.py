@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _RFC3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(\.\d{1,30})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -9,7 +10,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def rfc3339(micros: int) -> str:
     """Stored microseconds as RFC 3339, UTC, `Z`."""
-    return datetime.fromtimestamp(micros / 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    seconds, rest = divmod(micros, 1_000_000)
+    return f"{_second(seconds)}.{rest:06}Z"
+
+
+@lru_cache(maxsize=1_000)  # an engine tells of thousands of things that happen in the same second
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def micros(text: str) -> int:

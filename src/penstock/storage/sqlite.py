@@ -3,6 +3,8 @@
 A read or write by key takes microseconds, a hop to a thread takes a hundred, so statements run inline. What may take
 long leaves the loop, for a thread: many rows at once, and the fsync of COMMIT; and waiting for another process's lock
 is slept through, with back-off.
+
+Whoever has to wait for their turn to write shares the next COMMIT: its fsync is most of what a small write costs.
 """
 
 import asyncio
@@ -64,7 +66,8 @@ class SqliteDatabase(Database):
             self._reader = connect(path, readonly=True)
         self._file = path.stat()
         self._turn = asyncio.Lock()
-        self._commits = ThreadPoolExecutor(1, thread_name_prefix="sqlite-commit")
+        self._shared: _SharedCommit | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._slow = SlowReads(lambda: connect(path, readonly=True))
 
     async def one(self, statement: Statement, **params: Any) -> Row | None:
@@ -85,16 +88,57 @@ class SqliteDatabase(Database):
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         async with self._turn:
-            await self._begin()
-            transaction = _SqliteTransaction(self._writer, self._commits)
+            if self._shared is None:
+                await self._begin()
+                self._shared = _SharedCommit()
+            shared, transaction = self._shared, _SqliteTransaction(self._writer, self._thread)
+            self._writer.execute("SAVEPOINT one")
             try:
                 yield transaction
-                await to_its_end(transaction.commit())
-            finally:
-                # After a COMMIT there is nothing to undo; after anything else (an exception, a cancelled request,
-                # a COMMIT refused by a full disk) nothing may remain.
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
+                await transaction.catch_up()
+                self._writer.execute("RELEASE one")
+            except BaseException:
+                self._undo(shared)
+                raise
+            shared.transactions.append(transaction)
+        await to_its_end(self._settle(shared, transaction))
+
+    def _undo(self, shared: "_SharedCommit") -> None:
+        """What one of them did: an exception, a cancelled request. The others before it are not touched."""
+        if shared.transactions and self._writer.in_transaction:
+            self._writer.execute("ROLLBACK TO one")
+            self._writer.execute("RELEASE one")
+            return
+        self._shared = None
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
+        else:
+            # After some errors (a full disk) SQLite undoes everything by itself.
+            shared.done.set_result(Unavailable("the database failed in a transaction that shared the commit"))
+
+    async def _settle(self, shared: "_SharedCommit", transaction: Transaction) -> None:
+        """Returns when it is durable. The first sees to it, after all who waited for their turn then."""
+        if shared.transactions[0] is transaction:
+            async with self._turn:
+                if self._shared is shared:
+                    await self._commit(shared)
+        if (failure := await shared.done) is not None:
+            raise type(failure)(str(failure)) from failure
+        transaction.committed()
+
+    async def _commit(self, shared: "_SharedCommit") -> None:
+        self._shared = None
+        try:
+            with _translated():
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.execute, "COMMIT")
+        except StorageError as error:
+            shared.done.set_result(error)
+        else:
+            shared.done.set_result(None)
+        finally:
+            # A COMMIT that was refused (by a full disk) leaves nothing.
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
 
     async def _begin(self) -> None:
         for delay in delays():
@@ -120,10 +164,20 @@ class SqliteDatabase(Database):
 
     async def close(self) -> None:
         async with self._turn:
+            if self._shared is not None:
+                await self._commit(self._shared)
             self._slow.close()
-            self._commits.shutdown()
+            self._thread.shutdown()
             self._reader.close()
             self._writer.close()
+
+
+class _SharedCommit:
+    """Of the transactions that came one after the other while each had to wait for its turn."""
+
+    def __init__(self) -> None:
+        self.transactions: list[Transaction] = []
+        self.done: asyncio.Future[StorageError | None] = asyncio.get_running_loop().create_future()
 
 
 class _SqliteTransaction(Transaction):
@@ -135,7 +189,7 @@ class _SqliteTransaction(Transaction):
         self._executemany = connection.executemany
         self._thread = thread
         self._put_off: list[tuple[str, dict[str, Any]]] = []
-        """Many rows each, for the thread: written before anything else is asked, or with the COMMIT."""
+        """Many rows each, for the thread: written before anything else is asked, or at the end."""
 
     async def one(self, statement: Statement, **params: Any) -> Row | None:
         # All rows are fetched: an INSERT … RETURNING is only complete when its cursor is exhausted.
@@ -143,15 +197,13 @@ class _SqliteTransaction(Transaction):
         return rows[0] if rows else None
 
     async def all(self, statement: Statement, **params: Any) -> Sequence[Row]:
-        if self._put_off:
-            await self._catch_up()
+        await self.catch_up()
         with _translated():
             rows: Sequence[Row] = self._execute(*statement.for_sqlite(params)).fetchall()
         return rows
 
     async def run(self, statement: Statement, **params: Any) -> int:
-        if self._put_off:
-            await self._catch_up()
+        await self.catch_up()
         with _translated():
             return self._execute(*statement.for_sqlite(params)).rowcount
 
@@ -163,25 +215,20 @@ class _SqliteTransaction(Transaction):
             if (many := _many(statement, rows)) is not None:
                 self._put_off.append(many)
                 return
-            await self._catch_up()
+            await self.catch_up()
         with _translated():
             text = statement.for_sqlite(rows[0])[0]
             self._executemany(text, [statement.for_sqlite(row)[1] for row in rows])
 
     async def run_text(self, text: str, *params: Any) -> None:
-        if self._put_off:
-            await self._catch_up()
+        await self.catch_up()
         with _translated():
             self._execute(text, params).fetchall()
 
-    async def commit(self) -> None:
-        self._put_off.append(("COMMIT", {}))
-        await self._run_put_off()
-        self.committed()
-
-    async def _catch_up(self) -> None:
-        # The connection is the thread's until it is done, whoever still waits for it.
-        await to_its_end(self._run_put_off())
+    async def catch_up(self) -> None:
+        if self._put_off:
+            # The connection is the thread's until it is done, whoever still waits for it.
+            await to_its_end(self._run_put_off())
 
     async def _run_put_off(self) -> None:
         put_off, self._put_off = self._put_off, []
