@@ -39,11 +39,19 @@ class Fault(Exception):
         """The same, with the place that it came from, when it does not say one."""
         if self.error.instance is not None:
             return self
-        return Fault(msgspec.structs.replace(self.error, instance=reference))
+        return type(self)(msgspec.structs.replace(self.error, instance=reference))
 
     def elsewhere(self) -> "Fault":
         """The same, without its place: that is none of the definition that it comes to."""
         return Fault(msgspec.structs.replace(self.error, instance=None))
+
+
+class Exhausted(Fault):
+    """An execution has used up all that it may use. Nothing catches it: a handler would only use more."""
+
+
+def exhausted(title: str, detail: str) -> Exhausted:
+    return Exhausted(runtime(title, detail).error)
 
 
 def same_type(one: str, other: str) -> bool:

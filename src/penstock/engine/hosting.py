@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from penstock.dsl.expressions import Program
+from penstock.dsl.expressions import NeedsJq, Program
 from penstock.dsl.model import Task, Workflow
-from penstock.engine.faults import Error, Fault, runtime
+from penstock.engine.faults import Error, Fault, exhausted, runtime
 from penstock.engine.host import ChildOf, Host, Json, Listening, Step
 from penstock.engine.performing import Performer
 from penstock.engine.tasks.secrets import Secrets
@@ -35,6 +35,7 @@ class Hosting(Host):
         self._earlier: dict[str, Step] = {}
         """What is remembered of an earlier life, by position."""
         self._sequence = 0
+        self._retries = 0
         self._turn_began = 0.0
         self._namespace = uuid.UUID(execution_id)
 
@@ -45,9 +46,12 @@ class Hosting(Host):
         return str(uuid.uuid5(self._namespace, position))
 
     def evaluate_now(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
+        if self._turn_is_long():
+            raise NeedsJq  # and so `evaluate`, which lets others have their turn
         return self._performer.jq.evaluate_now(program, dot, variables)
 
     async def evaluate(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
+        await self._breathe()
         return await self._performer.jq.evaluate(program, dot, variables)
 
     async def violations(self, schema: bytes, data: Any) -> list[str]:
@@ -55,21 +59,31 @@ class Hosting(Host):
 
     async def begin(self, position: str, task: Task, attempt: int) -> Step:
         await self._gate()
-        # A long walk without a call would keep everybody else waiting.
-        if time.monotonic() - self._turn_began > _LONGEST_TURN:
-            await asyncio.sleep(0)
-            self._turn_began = time.monotonic()
+        await self._breathe()
         earlier = self._earlier.pop(position, None)
         if earlier is not None and earlier.status != "cancelled":
             earlier.task = task
             self._taken_up(earlier)
             return earlier
-        if self._sequence >= MOST_STEPS:
-            raise runtime("Too many steps", f"an execution may have {MOST_STEPS:,} steps at most")
+        self._require_room()
         self._sequence += 1
         step = self._new_step(position, task, attempt)
         self._changed(step, "created")
         return step
+
+    def _turn_is_long(self) -> bool:
+        return time.monotonic() - self._turn_began > _LONGEST_TURN
+
+    async def _breathe(self) -> None:
+        """A long walk without a call would keep everybody else waiting."""
+        if self._turn_is_long():
+            await asyncio.sleep(0)
+            self._turn_began = time.monotonic()
+
+    def _require_room(self) -> None:
+        # Retries count: an attempt that is out of time when it begins has no step.
+        if self._sequence + self._retries >= MOST_STEPS:
+            raise exhausted("Too many steps", f"an execution may have {MOST_STEPS:,} steps and retries at most")
 
     def _new_step(self, position: str, task: Task, attempt: int) -> Step:
         return Step(position, task, attempt, self._sequence, uuid7())
@@ -106,6 +120,8 @@ class Hosting(Host):
             self._changed(step, "cancelled")
 
     def retried(self, step: Step, attempt: int, error: Error, at: int) -> None:
+        self._require_room()
+        self._retries += 1
         self._changed(step, "retried")
         seconds = max(0, at - self.now()) / 1_000_000
         self._says(step, "warn", f"{step.task.name}: attempt {attempt} in {seconds:g} s, after {error.message}")

@@ -1,10 +1,15 @@
 """for: the output of one round is the input of the next."""
 
+import asyncio
+
 from penstock.dsl import model
 from penstock.engine.faults import expression
 from penstock.engine.host import Step
 from penstock.engine.interpreter.scope import Frame, Scope
 from penstock.engine.interpreter.walk import Done, Walk
+
+
+_ROUNDS_AT_ONCE = 100
 
 
 async def for_(walk: Walk, task: model.For, step: Step, frame: Frame, scope: Scope) -> Done:
@@ -15,6 +20,9 @@ async def for_(walk: Walk, task: model.For, step: Step, frame: Frame, scope: Sco
         raise expression("Not a list", f"for.in is {type(items).__name__}; a loop needs a list")
     data = frame.input
     for index, item in enumerate(items):
+        # Rounds of no tasks would keep everybody else waiting.
+        if index % _ROUNDS_AT_ONCE == _ROUNDS_AT_ONCE - 1:
+            await asyncio.sleep(0)
         names = scope.bind(**{task.each: item, task.at: index})
         if task.condition_to_go_on is not None:
             inner = Frame(walk.execution, names, task, step)

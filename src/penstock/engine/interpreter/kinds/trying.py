@@ -1,9 +1,10 @@
 """try: which errors are caught, whether and when the attempt is made again, and what is done about it."""
 
+import asyncio
 from typing import Any
 
 from penstock.dsl import model
-from penstock.engine.faults import Error, Fault, same_type
+from penstock.engine.faults import Error, Exhausted, Fault, same_type
 from penstock.engine.host import Step
 from penstock.engine.interpreter.scope import Frame, Scope
 from penstock.engine.interpreter.walk import Done, Walk
@@ -22,6 +23,8 @@ async def try_(walk: Walk, task: model.Try, step: Step, frame: Frame, scope: Sco
     while True:
         try:
             return await _attempt(walk, task, step, frame, scope, attempt)
+        except Exhausted:
+            raise
         except Fault as fault:
             error = fault.error
             caught = _handler(walk, task, step, frame, scope, error)
@@ -33,6 +36,8 @@ async def try_(walk: Walk, task: model.Try, step: Step, frame: Frame, scope: Sco
         attempt += 1
         step.state = step.state | {"attempt": attempt, "retry_at": at} | walk.execution.exported
         walk.host.retried(step, attempt, error, at)
+        # Even with no delay: attempts that fail at once must not keep everybody else waiting.
+        await asyncio.sleep(0)
         await walk.host.sleep(step, at)
 
 
