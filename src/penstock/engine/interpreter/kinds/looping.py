@@ -8,7 +8,6 @@ from penstock.engine.host import Step
 from penstock.engine.interpreter.scope import Frame, Scope
 from penstock.engine.interpreter.walk import Done, Walk
 
-
 _ROUNDS_AT_ONCE = 100
 
 
