@@ -53,6 +53,13 @@ FROM_OUTSIDE = {
     "/api/v1/auth/iam/{provider_id}",
     "/api/v1/auth/iam/{provider_id}/callback",
 }
+# What an engine does; there is none here, so that what is planted stays as it is.
+BY_ENGINE = {
+    "/api/v1/executions/{id}/pause",
+    "/api/v1/executions/{id}/resume",
+    "/api/v1/executions/{id}/rerun",
+    "/api/v1/projects/{id}/events",
+}
 # Parameters without which a request would find or change nothing.
 KEYS = {"email", "password", "projectName", "force"}
 Operation = APIOperation[Any, Any, Any, Any]
@@ -218,7 +225,7 @@ async def test_no_answer_contradicts_the_document(world: World) -> None:
                 for who in attempt.everybody:
                     await attempt.send(case, who)
         mistakes |= attempt.mistakes
-        if min(attempt.seen) >= 400 and operation.path not in FROM_OUTSIDE:
+        if min(attempt.seen) >= 400 and operation.path not in FROM_OUTSIDE | BY_ENGINE:
             refused.append(f"{operation.label}: {sorted(attempt.seen)}")
     assert mistakes == {}, "\n".join(f"{mistake}\n    {sent}" for mistake, sent in mistakes.items())
     assert refused == [], "nobody ever got through, so nothing was tried:\n" + "\n".join(refused)
