@@ -206,8 +206,8 @@ class TestValues:
     def test_what_is_no_cron_expression_or_never_comes(self, cron: str) -> None:
         assert found(f"do: []\nschedule: {{cron: '{cron}'}}") == [("/schedule/cron", "cron")]
 
-    @pytest.mark.parametrize("every", ["PT0S", "{seconds: 0}", "'${ .x }'", "{days: 99999999}"])
-    def test_a_schedule_has_a_constant_span_of_more_than_nothing(self, every: str) -> None:
+    @pytest.mark.parametrize("every", ["PT0S", "{milliseconds: 1}", "PT0.9S", "'${ .x }'", "{days: 99999999}"])
+    def test_a_schedule_has_a_constant_span_of_a_second_or_more(self, every: str) -> None:
         assert found(f"do: []\nschedule: {{every: {every}}}") == [("/schedule/every", "duration")]
 
     @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from penstock.dsl.grammar import arguments
 from penstock.dsl.grammar.nodes import Rule
 from penstock.dsl.parse import Path
 
+_SHORTEST_INTERVAL = 1_000_000
 _UNITS = {"days", "hours", "minutes", "seconds", "milliseconds"}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 _RESERVED = arguments.ALL | {"ENV", "__loc__", "__prog_args"}
@@ -32,8 +33,9 @@ def _duration(path: Path, value: Any, findings: Findings) -> None:
 
 
 def _positive(path: Path, value: Any, findings: Findings) -> None:
-    if _length(path, value, findings) == 0:
-        findings.add(path, "must be longer than nothing: it would start without end", "duration")
+    length = _length(path, value, findings)
+    if length is not None and length < _SHORTEST_INTERVAL:
+        findings.add(path, "must be a second or longer: it would keep everybody else from their turn", "duration")
 
 
 def _length(path: Path, value: Any, findings: Findings) -> int | None:
