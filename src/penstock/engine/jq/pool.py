@@ -11,7 +11,7 @@ import structlog
 from penstock.dsl.expressions import ExpressionFailed, NeedsJq, NotAnExpression, Program
 from penstock.dsl.expressions.allowed import compile_message, require_allowed, wrapped
 from penstock.engine.jq.process import Limits, Process, ProcessLost
-from penstock.engine.jq.turns import Turns
+from penstock.engine.jq.turns import Turns, on_behalf_of
 from penstock.engine.jq.worker import SCHEMA
 
 LARGEST_INPUT = 8 * 1024 * 1024
@@ -107,7 +107,7 @@ class Jq:
             if process.alive:
                 return process
             self._give(process)
-        turn = self._turns.join(who)
+        turn = self._turns.join(on_behalf_of.get() or who)
         if len(self._alive) + self._starts < self._most and self._starts < len(self._turns):
             self._start_one()
         try:

@@ -1,10 +1,14 @@
-"""Who is next when all processes are busy: each program in turn, so that many uses of one do not keep others out."""
+"""Who is next when all processes are busy: each project in turn, so that one with many expressions keeps nobody out."""
 
 import asyncio
 from collections import OrderedDict, deque
+from contextvars import ContextVar
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+
+on_behalf_of: ContextVar[str | None] = ContextVar("on_behalf_of", default=None)
+"""The project whose work this is; where nobody says, each program has its own turn."""
 
 
 class Turns(Generic[T]):
