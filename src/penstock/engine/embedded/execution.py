@@ -1,12 +1,14 @@
 """An execution as it is stored, and the words in which its life is told."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from penstock.dsl.model import Workflow
+from penstock.http.times import rfc3339
 from penstock.storage import Row
+
+__all__ = ["Execution", "encoded", "qualified_name", "rfc3339"]
 
 
 class Execution(msgspec.Struct, eq=False):
@@ -38,10 +40,6 @@ class Execution(msgspec.Struct, eq=False):
 def qualified_name(workflow: Workflow, execution_id: str) -> str:
     """The name of an execution in lifecycle events, as the specification shows it."""
     return f"{workflow.document.name}-{execution_id}.{workflow.document.namespace}"
-
-
-def rfc3339(at: int) -> str:
-    return datetime.fromtimestamp(at / 1_000_000, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def encoded(data: Any) -> str:
