@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock.dsl.expressions import ExpressionFailed, NeedsJq, NotAnExpression, Program, program
-from penstock.engine.jq import Jq
+from penstock.engine.jq import Jq, on_behalf_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="looks at processes by /proc")]
 
@@ -168,6 +168,25 @@ async def test_many_uses_of_one_program_do_not_keep_others_out() -> None:
         crowd = [asyncio.create_task(jq.evaluate(program("last(range(20000))"), None, {})) for _ in range(60)]
         await crowd[0]
         assert await jq.evaluate(program(FAST_ENOUGH), [1], {}) == 1
+        assert sum(task.done() for task in crowd) < 10
+    finally:
+        for task in crowd:
+            task.cancel()
+        await jq.stop()
+
+
+async def test_many_programs_of_one_project_do_not_keep_others_out() -> None:
+    jq = Jq(processes=1, seconds=30, megabytes=64, most_output=1000)
+    await jq.start()
+
+    async def evaluate(project: str, text: str, dot: Any = None) -> Any:
+        on_behalf_of.set(project)
+        return await jq.evaluate(program(text), dot, {})
+
+    try:
+        crowd = [asyncio.create_task(evaluate("theirs", f"last(range({20_000 + n}))")) for n in range(60)]
+        await crowd[0]
+        assert await asyncio.create_task(evaluate("ours", FAST_ENOUGH, [1])) == 1
         assert sum(task.done() for task in crowd) < 10
     finally:
         for task in crowd:
