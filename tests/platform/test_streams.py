@@ -234,6 +234,19 @@ class TestTheEnd:
         async with listen(f"logs/stream?after={last}") as again:
             assert ids(await again.some(200 - len(frames))) == list(range(last + 1, last + 201 - len(frames)))
 
+    async def test_who_does_not_read_at_all_is_let_go_of(
+        self, scene: Scene, listen: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(hub, "_CHECK_EVERY", 0.02)
+        monkeypatch.setattr(hub, "_PATIENCE", 0.1)
+        async with listen("logs/stream") as other, listen("logs/stream") as deaf:
+            deaf.blocked.clear()
+            await scene.log("one")
+            await other.next()
+            await until(lambda: scene.hub.listening == 1)
+            await scene.log("two")
+            assert (await other.next()).json["message"] == "two"
+
     async def test_the_server_shutting_down_ends_it(self, serve: Serve) -> None:
         async with serve() as client:
             scene = await set_scene(client)

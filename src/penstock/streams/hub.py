@@ -5,6 +5,7 @@ the others when it has nothing left to read. One that cannot keep up is let go, 
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
@@ -30,6 +31,7 @@ _AT_ONCE = 50  # listeners that are handed something before others get their tur
 _MOST_WAITING = 2_000  # entries that may wait for one listener
 _MOST_BYTES = 2 * 1024 * 1024
 _CHECK_EVERY = 2.0
+_PATIENCE = 30.0  # seconds that one piece may take to leave; then nobody is reading at the other end
 _CHECK_SPAN = 0.005  # seconds for each session to be asked about: thousands of them take some percent of a core
 
 
@@ -42,6 +44,9 @@ class Listener:
         self.permit_key = permit_key
         self.position = after
         self.reason: str | None = None
+        self.writer: asyncio.Task[Any] | None = None
+        self.writing_since: float | None = None
+        """When the piece that is on its way was begun."""
         self._waiting: list[bytes] = []
         self._entries = 0
         self._bytes = 0
@@ -251,6 +256,7 @@ class Hub:
         while True:
             await asyncio.sleep(max(_CHECK_EVERY, _CHECK_SPAN * len(answers)))
             answers = {}
+            self._let_go_of_the_deaf()
             for listener in list(self._listeners):
                 key = listener.permit_key if listener.permit_key is not None else listener
                 if key not in answers:
@@ -261,6 +267,15 @@ class Hub:
                     await asyncio.sleep(0)
                 if (reason := answers[key]) is not None:
                     listener.end(reason)
+
+    def _let_go_of_the_deaf(self) -> None:
+        """One look at all of them now and then: a timer around each piece was a sixth of what it cost."""
+        begun_before = time.monotonic() - _PATIENCE
+        for listener in self._listeners:
+            if listener.writing_since is not None and listener.writing_since < begun_before:
+                listener.end("nobody reads")
+                if listener.writer is not None:
+                    listener.writer.cancel()
 
     def _rest(self) -> None:
         if self._keeper is not None:

@@ -3,12 +3,12 @@
 import asyncio
 import random
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
-from penstock.streams.hub import Hub, Kind, Matches, Permit, end_frame
+from penstock.streams.hub import Hub, Kind, Listener, Matches, Permit, end_frame
 
 _COMMENT_EVERY = 15.0
-_PATIENCE = 30.0  # seconds that one piece may take to leave; then nobody is reading at the other end
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -38,38 +38,48 @@ class EventStream:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async with self._hub.listen(*self._what, **self._how) as (listener, missed):
             gone = asyncio.create_task(_until_gone(receive, listener))
+            listener.writer = asyncio.current_task()
             try:
                 await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
-                await _write(send, b": hello\n\n")
-                async for frames in missed:
-                    await _write(send, frames)
-                while True:
-                    left = self._expires_at - time.time()
-                    # Not all at once: thousands that heard the same entry would all say it in the same moment.
-                    silence = _COMMENT_EVERY * random.uniform(0.7, 1.0)  # noqa: S311
-                    frames = await listener.take(min(silence, max(left, 0.0)))
-                    if frames:
-                        await _write(send, frames)
-                    if self._expires_at <= time.time():
-                        listener.end("the access token has expired; resume with a new one")
-                    if listener.reason is not None:
-                        break
-                    if not frames:
-                        await _write(send, b": still here\n\n")
-                await _write(send, end_frame(listener.reason), more=False)
-            except (TimeoutError, OSError):
-                # Nobody reads any more; all that is left to do is to free what was theirs.
+                await self._stream(send, listener, missed)
+            except OSError:
                 return
+            except asyncio.CancelledError:
+                # Nobody reads any more; all that is left to do is to free what was theirs.
+                if listener.writing_since is None or listener.reason is None:
+                    raise
+                if listener.writer is not None:
+                    listener.writer.uncancel()
             finally:
                 gone.cancel()
 
+    async def _stream(self, send: Any, listener: Listener, missed: AsyncIterator[bytes]) -> None:
+        await _write(send, listener, b": hello\n\n")
+        async for frames in missed:
+            await _write(send, listener, frames)
+        while True:
+            left = self._expires_at - time.time()
+            # Not all at once: thousands that heard the same entry would all say it in the same moment.
+            silence = _COMMENT_EVERY * random.uniform(0.7, 1.0)  # noqa: S311
+            frames = await listener.take(min(silence, max(left, 0.0)))
+            if frames:
+                await _write(send, listener, frames)
+            if self._expires_at <= time.time():
+                listener.end("the access token has expired; resume with a new one")
+            if listener.reason is not None:
+                break
+            if not frames:
+                await _write(send, listener, b": still here\n\n")
+        await _write(send, listener, end_frame(listener.reason), more=False)
 
-async def _write(send: Any, body: bytes, *, more: bool = True) -> None:
-    async with asyncio.timeout(_PATIENCE):
-        await send({"type": "http.response.body", "body": body, "more_body": more})
+
+async def _write(send: Any, listener: Listener, body: bytes, *, more: bool = True) -> None:
+    listener.writing_since = time.monotonic()
+    await send({"type": "http.response.body", "body": body, "more_body": more})
+    listener.writing_since = None
 
 
-async def _until_gone(receive: Any, listener: Any) -> None:
+async def _until_gone(receive: Any, listener: Listener) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     listener.end("the client is gone")
