@@ -245,6 +245,9 @@ executions = Table(
     Column("paused_at", BigInteger),
     # What was asked of it (`cancel`, `pause`, `resume`) and its engine has not yet seen to.
     Column("asked", Text),
+    # Where `trigger_data` and `output_data` are masked: what whoever waits, or walks again, needs.
+    Column("sealed_input", Text),
+    Column("sealed_output", Text),
     # The list, newest first; what the charts ask for is in the index itself (a row may drag 256 KiB of data along).
     Index("ix_executions_listed", "workflow_id", "created_at", "id", "status", "started_at", "completed_at"),
     Index("ix_executions_listed_by_status", "workflow_id", "status", "created_at", "id"),

@@ -15,7 +15,7 @@ import structlog
 from penstock.engine.asked import EngineRefused, Pending
 from penstock.engine.embedded import inbox, schedules, statements
 from penstock.engine.embedded.definitions import Definitions
-from penstock.engine.embedded.execution import Execution
+from penstock.engine.embedded.execution import Execution, encoded
 from penstock.engine.embedded.lease import Lease, LeaseLost
 from penstock.engine.embedded.parts import EngineLimits, EngineParts, MayStart, Vault
 from penstock.engine.embedded.patience import PatientDatabase, patiently
@@ -77,6 +77,11 @@ class EmbeddedEngine:
     def runs(self) -> bool:
         """Whether this one is the engine that runs, or one that waits to."""
         return self._tenure is not None
+
+    @property
+    def taken_up(self) -> int | None:
+        """How many unended executions it found when it began to run; None while it waits, or still looks."""
+        return self._tenure.taken_up if self._tenure is not None else None
 
     async def _live(self) -> None:
         while True:
@@ -175,7 +180,7 @@ class EmbeddedEngine:
 
     async def receive(self, project_id: str, events: list[dict[str, Any]]) -> None:
         lives = self._limits.event_lives
-        rows = [inbox.row_of(project_id, event, lives, emitted=False) for event in events]
+        rows = [inbox.row_of(project_id, encoded(event), lives, emitted=False) for event in events]
         async with self._database.transaction() as tx:
             await statements.lock_events_in(tx)
             await tx.run_many(inbox.ADD, rows)

@@ -26,6 +26,8 @@ class Execution(msgspec.Struct, eq=False):
     metadata: str = "{}"
     found: bool = False
     """Found in the database, where the end of a run of it may not have shown yet: looked at again before it begins."""
+    sealed: str | None = None
+    """Its input, when `trigger_data` is masked."""
 
     @classmethod
     def from_row(cls, row: Row) -> "Execution":

@@ -41,7 +41,7 @@ class EmbeddedHost(Hosting):
         self.abandoned = False
         self._parts = parts
         self._name = qualified_name(workflow, execution.id)
-        self._sealed = Sealed(parts.seal, execution.project_id, secrets)
+        self.sealed = Sealed(parts.seal, execution.project_id, secrets)
         self._open: dict[str, StepRow] = {}
         self._steps: dict[str, Step] = {}
         self._emitted: dict[str, Json] = {}
@@ -67,8 +67,8 @@ class EmbeddedHost(Hosting):
         output = msgspec.json.decode(row["output_data"]) if row["output_data"] else None
         error = state.pop("error", None)
         if (sealed := state.pop("sealed", None)) is not None:
-            opened = self._sealed.opened(sealed)
-            output, state = opened.get("output", output), state | opened.get("state", {})
+            opened = self.sealed.opened(sealed)
+            output, state = opened["output"], state | opened["state"]
         return Step(
             row["position"],
             task,
@@ -148,14 +148,14 @@ class EmbeddedHost(Hosting):
             self._steps.pop(step.id, None)
             # With the end of its step: it is not emitted again by a walk that finds the step unended.
             if (event := self._emitted.pop(step.id, None)) is not None and step.status != "cancelled":
-                self._parts.inbox.emit(portion, self.execution.project_id, event)
+                self._parts.inbox.emit(portion, self.execution.project_id, event, self.sealed)
 
     def _state(self, step: Step) -> str | None:
         """What a later walk needs. People see data with its secrets masked; the walk must not."""
         state = dict(step.state)
         if step.error is not None:
             state["error"] = self.secrets.mask(step.error.as_data())
-        sealed = self._sealed.sealed(step.output, step.state)
+        sealed = self.sealed.sealed({"output": step.output, "state": step.state})
         if sealed is not None:
             state = {"error": state["error"]} if step.error is not None else {}
             state["sealed"] = sealed
@@ -224,7 +224,7 @@ class EmbeddedHost(Hosting):
 
     async def _gate(self) -> None:
         if not self._going_on.is_set():
-            with self._parts.slots.lent():
+            with self._parts.slots.lent(self.execution_id):
                 await self._going_on.wait()
 
     def pause(self) -> None:
@@ -234,7 +234,7 @@ class EmbeddedHost(Hosting):
         self._going_on.set()
 
     async def sleep(self, step: Step, until: int) -> None:
-        with self._parts.slots.lent():
+        with self._parts.slots.lent(self.execution_id):
             while (left := (until - self.now()) / 1_000_000) > 0:  # noqa: ASYNC110 - time is what it waits for
                 await asyncio.sleep(min(left, _LONGEST_NAP))
 
@@ -242,7 +242,7 @@ class EmbeddedHost(Hosting):
         self._emitted[step.id] = event
 
     def listen(self, step: Step) -> AbstractAsyncContextManager[Listening]:
-        return self._parts.inbox.listen(self.execution, step, self.remembered)
+        return self._parts.inbox.listen(self, step)
 
     def correlated(self, step: Step, keys: Json) -> None:
         at = self.now()
@@ -261,7 +261,7 @@ class EmbeddedHost(Hosting):
     async def run_workflow(self, step: Step, child: ChildOf, data: Any, *, awaited: bool) -> Any:
         id_ = self.id_for(step.position)
         try:
-            return await self._parts.subflows.run(self.execution, id_, child, data, awaited=awaited)
+            return await self._parts.subflows.run(self.execution, self.sealed, id_, child, data, awaited=awaited)
         except asyncio.CancelledError:
             # Nobody waits for it any more: a timeout, another branch that won, or the end of this execution.
             if awaited and not self.abandoned:

@@ -6,32 +6,39 @@ crash, what was not handled is offered again; who consumed it before does not do
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 import structlog
 from sqlalchemy import bindparam, false, or_, select, true, update
 
 from penstock.engine.embedded import statements
-from penstock.engine.embedded.execution import Execution, encoded, rfc3339
+from penstock.engine.embedded.execution import Execution, rfc3339
+from penstock.engine.embedded.listener import Listener, Offered
 from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.embedded.sealing import Sealed
 from penstock.engine.embedded.sinks import Sinks
-from penstock.engine.embedded.writer import Portion
+from penstock.engine.embedded.writer import Portion, WriterEnded
 from penstock.engine.host import Json, Received, Step
+from penstock.engine.tasks.secrets import Secrets
 from penstock.storage import Row, Statement, StorageError, now
 from penstock.storage.engine_tables import inbox
 from penstock.streams import NewEvent
 
+if TYPE_CHECKING:
+    from penstock.engine.embedded.host import EmbeddedHost
+
 log = structlog.get_logger()
 
 _LOOK_EVERY = 1.0
+_LOOK_FOR_LOST_EVERY = 5  # looks
 _PAGE = 500
+_JUST_NOW = 60 * 1_000_000
 
 ADD = statements.ADD_EVENT_IN
 _UNHANDLED = Statement(
-    select(inbox.c.id, inbox.c.project_id, inbox.c.event, inbox.c.emitted)
+    select(inbox.c.id, inbox.c.project_id, inbox.c.event, inbox.c.emitted, inbox.c.received_at, inbox.c.expires_at)
     .where(inbox.c.handled == false(), inbox.c.id > bindparam("after"))
     .order_by(inbox.c.id)
     .limit(_PAGE)
@@ -45,14 +52,13 @@ _KEPT_OR_UNHANDLED = Statement(
     _kept.where(or_(inbox.c.consumed == false(), inbox.c.handled == false())).order_by(inbox.c.id).limit(10_000)
 )
 _HANDLED = Statement(update(inbox).where(inbox.c.id == bindparam("id_")).values(handled=true()))
-CONSUMED = Statement(update(inbox).where(inbox.c.id == bindparam("id_")).values(consumed=true()))
 
 
-def row_of(project_id: str, event: Json, lives: int, *, emitted: bool) -> dict[str, Any]:
+def row_of(project_id: str, event: str, lives: int, *, emitted: bool) -> dict[str, Any]:
     at = now()
     return {
         "project_id": project_id,
-        "event": encoded(event),
+        "event": event,
         "received_at": at,
         "expires_at": at + lives * 1_000_000,
         "emitted": emitted,
@@ -66,71 +72,114 @@ class Inbox:
         self._something = asyncio.Event()
         self._last = 0
         self._sinks = Sinks(parts)
-        self._deciding: set[asyncio.Task[None]] = set()
+        self._underway: dict[int, asyncio.Task[None]] = {}
+        """Offered, and not yet handled: somebody has not decided, or a sink does not take it."""
 
     def wake(self) -> None:
         self._something.set()
 
-    def emit(self, portion: Portion, project_id: str, event: Json) -> None:
+    def emit(self, portion: Portion, project_id: str, event: Json, sealed: Sealed) -> None:
         """With the step that emits it, or not at all."""
-        portion.writes.append((ADD, row_of(project_id, event, self._parts.limits.event_lives, emitted=True)))
+        row = row_of(project_id, sealed.stored(event), self._parts.limits.event_lives, emitted=True)
+        portion.writes.append((ADD, row))
         self._something.set()
 
     async def run(self) -> None:
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_EVERY):
-                    await self._something.wait()
-            self._something.clear()
-            try:
-                # What was emitted a moment ago is on its way to the disk.
-                await self._parts.writer.flush()
-                while rows := await self._parts.database.all(_UNHANDLED, after=self._last):
-                    for row in rows:
-                        await self._offer(row)
-            except StorageError as error:
-                log.warning("events wait for the database", error=str(error))
+        looks = 0
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK_EVERY):
+                        await self._something.wait()
+                self._something.clear()
+                looks += 1
+                try:
+                    # What was emitted a moment ago is on its way to the disk.
+                    await self._parts.writer.flush()
+                    # From the beginning now and then: what could not be offered is offered again.
+                    await self._look(0 if looks % _LOOK_FOR_LOST_EVERY == 0 else self._last)
+                except StorageError as error:
+                    log.warning("events wait for the database", error=str(error))
+        finally:
+            for task in self._underway.values():
+                task.cancel()
+
+    async def _look(self, after: int) -> None:
+        while rows := await self._parts.database.all(_UNHANDLED, after=after):
+            # Whoever was deployed before an event came hears of it.
+            await self._parts.schedules.refresh()
+            for row in rows:
+                after = int(row["id"])
+                if after not in self._underway:
+                    await self._offer(row)
+            self._last = max(self._last, after)
 
     async def _offer(self, row: Row) -> None:
-        number, project_id = int(row["id"]), str(row["project_id"])
-        self._last = number
-        received = Received(number, msgspec.json.decode(row["event"]))
-        decisions = [listener.offer(received) for listener in list(self._listeners.get(project_id, ()))]
-        await self._parts.schedules.offer(project_id, received)
-        task = asyncio.create_task(self._when_decided(number, decisions, received.event, emitted=bool(row["emitted"])))
-        self._deciding.add(task)
-        task.add_done_callback(self._deciding.discard)
+        number, project_id, at = int(row["id"]), str(row["project_id"]), now()
+        if max(row["expires_at"], row["received_at"] + _JUST_NOW) < at:
+            # It came while no engine ran, and nobody waits for it any more.
+            self._parts.writer.of("").writes.append((_HANDLED, {"id_": number}))
+            return
+        offered = self._opened(number, project_id, str(row["event"]))
+        if offered is None:
+            self._parts.writer.of("").writes.append((_HANDLED, {"id_": number}))
+            return
+        decisions = [listener.offer(offered) for listener in list(self._listeners.get(project_id, ()))]
+        await self._parts.schedules.offer(project_id, offered)
+        task = asyncio.create_task(self._when_decided(offered, decisions, emitted=bool(row["emitted"])))
+        self._underway[number] = task
+        task.add_done_callback(lambda _: self._underway.pop(number, None))
 
-    async def _when_decided(
-        self, number: int, decisions: list["asyncio.Future[None]"], event: Json, *, emitted: bool
-    ) -> None:
+    def _opened(self, number: int, project_id: str, text: str) -> Offered | None:
+        sealed = Sealed(self._parts.seal, project_id, Secrets({}))
+        try:
+            event = sealed.read(text)
+        except Exception as error:
+            # Sealed with a key that is gone. The others are not to wait for it.
+            log.error("an event cannot be read", number=number, project_id=project_id, exc_info=error)
+            return None
+        return Offered(Received(number, event), sealed.secrets.learned)
+
+    async def _when_decided(self, offered: Offered, decisions: list["asyncio.Future[None]"], *, emitted: bool) -> None:
         if decisions:
             await asyncio.wait(decisions)
         if emitted:
-            await self._sinks.send(event)
-        self._parts.writer.of("").writes.append((_HANDLED, {"id_": number}))
+            await self._sinks.send(offered.received.event)
+        self._parts.writer.of("").writes.append((_HANDLED, {"id_": offered.received.number}))
+        with suppress(WriterEnded):
+            await self._parts.writer.flush()
 
     @asynccontextmanager
-    async def listen(
-        self, execution: Execution, step: Step, remember: Callable[[Step], None]
-    ) -> AsyncIterator["Listener"]:
+    async def listen(self, host: "EmbeddedHost", step: Step) -> AsyncIterator[Listener]:
+        execution = host.execution
         earlier = step.started_at is not None and "listening" in step.state
-        listener = Listener(self._parts, execution, step)
+        listener = Listener(self._parts.writer, execution.id, step.position, host.sealed)
         if not earlier:
             step.state = step.state | {"listening": True}
-            remember(step)
+            host.remembered(step)
             self._tell(execution, step)
         # Registered before it looks at what is kept: an event that comes in between is then seen twice, not never.
         self._listeners[execution.project_id].add(listener)
         try:
-            await listener.begin(earlier=earlier)
-            with self._parts.slots.lent():
+            with self._parts.slots.lent(execution.id):
+                await self._begin(listener, execution, earlier=earlier)
                 yield listener
         finally:
             self._listeners[execution.project_id].discard(listener)
             if not self._listeners[execution.project_id]:
                 del self._listeners[execution.project_id]
-            listener.end()
+            # Who is taken up again elsewhere decides there.
+            if not host.abandoned:
+                listener.end()
+
+    async def _begin(self, listener: Listener, execution: Execution, *, earlier: bool) -> None:
+        if earlier:
+            rows = await self._parts.database.all(statements.CONSUMED, execution_id=execution.id)
+            listener.recall((int(number), event) for position, number, event in rows if position == listener.position)
+        kept = _KEPT_OR_UNHANDLED if earlier else _KEPT
+        rows = await self._parts.database.all(kept, project_id=execution.project_id, now=now())
+        opened = (self._opened(int(row["id"]), execution.project_id, str(row["event"])) for row in rows)
+        listener.begin([offered for offered in opened if offered is not None])
 
     def _tell(self, execution: Execution, step: Step) -> None:
         at = now()
@@ -144,78 +193,3 @@ class Inbox:
                 at,
             )
         )
-
-
-class Listener:
-    def __init__(self, parts: EngineParts, execution: Execution, step: Step) -> None:
-        self.consumed: list[Received] = []
-        self._parts = parts
-        self._execution = execution
-        self._step = step
-        self._seen = 0
-        self._waiting: asyncio.Queue[tuple[Received, asyncio.Future[None]]] = asyncio.Queue()
-        self._deciding: asyncio.Future[None] | None = None
-
-    async def begin(self, *, earlier: bool) -> None:
-        execution, database = self._execution, self._parts.database
-        if earlier:
-            rows = await database.all(statements.CONSUMED, execution_id=execution.id)
-            self.consumed = [
-                Received(int(number), msgspec.json.decode(event))
-                for position, number, event in rows
-                if position == self._step.position
-            ]
-        done = {received.number for received in self.consumed}
-        kept = _KEPT_OR_UNHANDLED if earlier else _KEPT
-        for row in await database.all(kept, project_id=execution.project_id, now=now()):
-            number = int(row["id"])
-            if number not in done and number > self._seen:
-                self.offer(Received(number, msgspec.json.decode(row["event"])))
-        self._done = done
-
-    def offer(self, received: Received) -> "asyncio.Future[None]":
-        """The future is done when it has decided."""
-        decided: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if received.number <= self._seen:
-            decided.set_result(None)
-        else:
-            self._seen = received.number
-            self._waiting.put_nowait((received, decided))
-        return decided
-
-    def __aiter__(self) -> AsyncIterator[Received]:
-        return self
-
-    async def __anext__(self) -> Received:
-        self._decided()
-        received, self._deciding = await self._waiting.get()
-        return received
-
-    async def consume(self, received: Received) -> None:
-        portion = self._parts.writer.of(self._execution.id)
-        portion.writes.append(
-            (
-                statements.ADD_CONSUMED,
-                {
-                    "execution_id": self._execution.id,
-                    "position": self._step.position,
-                    "number": received.number,
-                    "event": encoded(received.event),
-                },
-            )
-        )
-        portion.writes.append((CONSUMED, {"id_": received.number}))
-        await self._parts.writer.flush()
-        self._decided()
-
-    def _decided(self) -> None:
-        if self._deciding is not None and not self._deciding.done():
-            self._deciding.set_result(None)
-
-    def end(self) -> None:
-        """Whatever it was still offered is nothing to it any more."""
-        self._decided()
-        while not self._waiting.empty():
-            _, decided = self._waiting.get_nowait()
-            if not decided.done():
-                decided.set_result(None)

@@ -13,7 +13,6 @@ from penstock.engine.embedded.execution import Execution, encoded
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.subflows import row_of
 from penstock.engine.embedded.writer import Portion
-from penstock.engine.faults import Error
 from penstock.ids import uuid7
 from penstock.storage import Statement, now
 from penstock.storage.platform_tables import workflow_links, workflows
@@ -50,17 +49,15 @@ class Links:
     def __init__(self, parts: EngineParts) -> None:
         self._parts = parts
 
-    async def followers(self, source: Execution, status: str, output: Any, error: Error | None) -> Followers:
+    async def followers(self, source: Execution, status: str, output: Any) -> Followers:
         """What an execution that ends so starts. Decided before it is written, so that one batch holds it all."""
         followers = Followers()
         for row in await self._parts.database.all(_FROM, id=source.workflow_id):
             if row["link_type"] in _FOLLOWED[status]:
-                await self._follow(followers, source, row, output, error)
+                await self._follow(followers, source, row, output)
         return followers
 
-    async def _follow(
-        self, followers: Followers, source: Execution, row: Any, output: Any, error: Error | None
-    ) -> None:
+    async def _follow(self, followers: Followers, source: Execution, row: Any, output: Any) -> None:
         target = str(row["target_workflow_id"])
 
         def skip(reason: str) -> None:
@@ -77,7 +74,7 @@ class Links:
         if not await self._parts.may_start(str(row["created_by"]), target):
             return skip("who made the link may no longer start the target")
         try:
-            data = await self._input(row["config"], output if error is None else error.as_data())
+            data = await self._input(row["config"], output)
         except ExpressionFailed as failure:
             return skip(f"config.input failed: {failure}")
         version = int(row["deployed_version"] if row["status"] == "active" else row["version"])

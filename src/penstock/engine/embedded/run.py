@@ -13,6 +13,8 @@ from penstock.engine.embedded.execution import Execution, encoded, qualified_nam
 from penstock.engine.embedded.host import EmbeddedHost
 from penstock.engine.embedded.links import Followers
 from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.embedded.sealing import SEAL_OUTPUT, SEALED, Sealed
+from penstock.engine.embedded.subflows import Ended
 from penstock.engine.embedded.writer import Portion, WriterEnded
 from penstock.engine.faults import Error, Fault, runtime
 from penstock.engine.interpreter import interpret
@@ -134,9 +136,18 @@ class Run:
             host.pause()
         if execution.status == "pending":
             self._begin(workflow)
-        data = msgspec.json.decode(execution.trigger_data)
+        data = await self._input(host.sealed)
         assert execution.started_at is not None  # noqa: S101 - it runs
         return await interpret(workflow, host, data, execution.started_at)
+
+    async def _input(self, sealed: Sealed) -> Any:
+        execution = self.execution
+        if execution.found or "rerun_of" in execution.details:
+            row = await self._parts.database.one(SEALED, id_=execution.id)
+            execution.sealed = None if row is None else row["sealed_input"]
+        if execution.sealed is not None:
+            return sealed.opened(execution.sealed)
+        return msgspec.json.decode(execution.trigger_data)
 
     def _begin(self, workflow: Workflow) -> None:
         execution, at = self.execution, now()
@@ -159,7 +170,7 @@ class Run:
         execution, parts = self.execution, self._parts
         status, output, error = outcome.status, outcome.output, outcome.error
         secrets = self.host.secrets if self.host is not None else Secrets({})
-        followers = await self._followers(outcome)
+        followers = await self._followers(outcome, secrets)
         stored = await self._stored_steps() if self.host is None and execution.status == "running" else []
         workflow = self.workflow or await self._definition()
         at = now()
@@ -182,6 +193,8 @@ class Run:
                 },
             )
         )
+        if execution.parent_id is not None and self.host is not None:
+            self._seal_output(portion, self.host.sealed, output)
         portion.changes.append(ExecutionChange(execution.workflow_id, execution.created_at, execution.status, status))
         self._tell(portion, status, shown, secrets, at)
         parts.links.start(portion, followers)
@@ -189,11 +202,19 @@ class Run:
         execution.status = status
         self.ended = True
         await parts.writer.flush()
-        parts.subflows.ended(execution.id, status, output, error)
+        told = msgspec.convert(shown, Error) if shown is not None else None
+        parts.subflows.ended(execution.id, Ended(status, output, told, secrets.learned))
 
-    async def _followers(self, outcome: Outcome) -> Followers:
+    def _seal_output(self, portion: Portion, sealed: Sealed, output: Any) -> None:
+        """For a parent that asks for it in a later life."""
+        if (text := sealed.sealed(output)) is not None:
+            portion.writes.append((SEAL_OUTPUT, {"id_": self.execution.id, "sealed": text}))
+
+    async def _followers(self, outcome: Outcome, secrets: Secrets) -> Followers:
+        """They are given what people see: they may be in another project, whose people may not know our secrets."""
+        data = secrets.mask(outcome.output if outcome.error is None else outcome.error.as_data())
         try:
-            return await self._parts.links.followers(self.execution, outcome.status, outcome.output, outcome.error)
+            return await self._parts.links.followers(self.execution, outcome.status, data)
         except Exception as error:
             # It must end all the same, or it would be walked again for ever.
             log.error("links could not be followed", execution_id=self.execution.id, exc_info=error)

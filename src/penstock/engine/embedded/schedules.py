@@ -8,15 +8,14 @@ import uuid
 from contextlib import suppress
 from typing import Any
 
-import msgspec
 import structlog
-from sqlalchemy import bindparam, delete, func, select, update
+from sqlalchemy import bindparam, delete, exists, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from penstock.dsl.model import Workflow
 from penstock.engine.embedded.calendar import next_time
 from penstock.engine.embedded.execution import Execution, encoded
-from penstock.engine.embedded.inbox import CONSUMED
+from penstock.engine.embedded.listener import CONSUMED, Offered
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.subflows import born
 from penstock.engine.embedded.triggers import Trigger
@@ -25,11 +24,12 @@ from penstock.engine.faults import Fault
 from penstock.engine.host import Received
 from penstock.storage import Row, Statement, StorageError, Transaction, now
 from penstock.storage.engine_tables import workflow_schedules
-from penstock.storage.platform_tables import workflows
+from penstock.storage.platform_tables import executions, workflows
 
 log = structlog.get_logger()
 
 _LOOK_EVERY = 1.0
+_LOOK_FOR_LOST_EVERY = 30  # looks
 _put = insert(workflow_schedules).values(
     workflow_id=bindparam("workflow_id"),
     version=bindparam("version"),
@@ -63,6 +63,27 @@ _CHANGED = Statement(select(func.max(workflow_schedules.c.updated_at), func.coun
 _NEXT = Statement(
     update(workflow_schedules)
     .where(workflow_schedules.c.workflow_id == bindparam("id_"), workflow_schedules.c.version == bindparam("version_"))
+    .values(next_run_at=bindparam("next_run_at"))
+)
+# Of those that run after the end of the last one: it ended, or was deleted, and nobody said when the next one is.
+_FORGOTTEN = Statement(
+    select(workflow_schedules.c.workflow_id, workflow_schedules.c.version).where(
+        workflow_schedules.c.next_run_at.is_(None),
+        ~exists().where(
+            executions.c.workflow_id == workflow_schedules.c.workflow_id,
+            executions.c.version == workflow_schedules.c.version,
+            executions.c.trigger_type == "schedule",
+            or_(executions.c.status == "pending", executions.c.status == "running"),
+        ),
+    )
+)
+_REMIND = Statement(
+    update(workflow_schedules)
+    .where(
+        workflow_schedules.c.workflow_id == bindparam("id_"),
+        workflow_schedules.c.version == bindparam("version_"),
+        workflow_schedules.c.next_run_at.is_(None),
+    )
     .values(next_run_at=bindparam("next_run_at"))
 )
 _STATE = Statement(
@@ -107,15 +128,20 @@ class Schedules:
         self._something = asyncio.Event()
         self._seen: tuple[Any, ...] = ()
         self._triggers: dict[str, Trigger] = {}
+        self._looking = asyncio.Lock()
 
     def wake(self) -> None:
         self._something.set()
 
     async def run(self) -> None:
+        looks = 0
         while True:
             pause = _LOOK_EVERY
             try:
-                await self._look_for_changes()
+                await self.refresh()
+                if looks % _LOOK_FOR_LOST_EVERY == 0:
+                    await self._look_for_forgotten()
+                looks += 1
                 while rows := await self._parts.database.all(_DUE, now=now()):
                     for row in rows:
                         await self._start(row)
@@ -129,6 +155,22 @@ class Schedules:
                 async with asyncio.timeout(pause):
                     await self._something.wait()
             self._something.clear()
+
+    async def refresh(self) -> None:
+        """Know what is deployed now. Whoever offers events asks for it, too: one thing at a time."""
+        async with self._looking:
+            await self._look_for_changes()
+
+    async def _look_for_forgotten(self) -> None:
+        for workflow_id, version in await self._parts.database.all(_FORGOTTEN):
+            try:
+                workflow = await self._parts.definitions.get(str(workflow_id), int(version))
+            except Fault:
+                continue
+            if workflow.schedule.after is not None:
+                row = {"id_": workflow_id, "version_": version, "next_run_at": now() + workflow.schedule.after}
+                self._parts.writer.of(str(workflow_id)).writes.append((_REMIND, row))
+        await self._parts.writer.flush()
 
     async def _look_for_changes(self) -> None:
         row = await self._parts.database.one(_CHANGED)
@@ -154,7 +196,12 @@ class Schedules:
         self._triggers.pop(workflow_id, None)
         if workflow.schedule.on is not None:
             trigger = Trigger(self._parts, workflow_id, str(row["project_id"]), version, workflow)
-            await trigger.restore(msgspec.json.decode(row["state"]))
+            try:
+                await trigger.restore(str(row["state"]))
+            except Exception as error:
+                # Sealed with a key that is gone: it waits for its events from the beginning.
+                log.error("what a trigger waits with cannot be read", workflow_id=workflow_id, exc_info=error)
+                trigger = Trigger(self._parts, workflow_id, str(row["project_id"]), version, workflow)
             self._triggers[workflow_id] = trigger
 
     async def _start(self, row: Row) -> None:
@@ -168,7 +215,7 @@ class Schedules:
             following = None
         else:
             # Named by what it is for, so that it is one execution however often it is started.
-            id_ = portion_of = str(uuid.uuid5(uuid.UUID(workflow_id), f"schedule {version} {planned}"))
+            id_ = str(uuid.uuid5(uuid.UUID(workflow_id), f"schedule {version} {planned}"))
             execution = Execution(
                 id_,
                 workflow_id,
@@ -180,7 +227,9 @@ class Schedules:
                 at,
                 metadata=encoded({"planned_for": planned}),
             )
-            born(self._parts, execution)
+            if not await self._parts.exists(id_):
+                portion_of = id_
+                born(self._parts, execution)
         # With the execution, or not at all.
         self._parts.writer.of(portion_of).writes.append(
             (_NEXT, {"id_": workflow_id, "version_": version, "next_run_at": following})
@@ -194,11 +243,12 @@ class Schedules:
             portion.writes.append((_NEXT, row))
             self._something.set()
 
-    async def offer(self, project_id: str, received: Received) -> None:
+    async def offer(self, project_id: str, offered: Offered) -> None:
         """An event came: which workflows does it start?"""
-        for trigger in list(self._triggers.values()):
-            if trigger.project_id == project_id and (events := await trigger.offer(received)) is not None:
-                await self._start_by(trigger, received, events)
+        async with self._looking:
+            for trigger in list(self._triggers.values()):
+                if trigger.project_id == project_id and (events := await trigger.offer(offered)) is not None:
+                    await self._start_by(trigger, offered.received, events)
 
     async def _start_by(self, trigger: Trigger, received: Received, events: list[Received]) -> None:
         id_ = str(uuid.uuid5(uuid.UUID(trigger.workflow_id), f"event {received.number}"))
@@ -206,18 +256,20 @@ class Schedules:
         # All in one batch: an event that is consumed has its execution.
         portion = self._parts.writer.of(id_)
         portion.writes.append((CONSUMED, {"id_": received.number}))
-        portion.writes.append((_STATE, {"id_": trigger.workflow_id, "state": encoded(trigger.state)}))
+        portion.writes.append((_STATE, {"id_": trigger.workflow_id, "state": trigger.sealed.stored(trigger.state)}))
         if not starts:
             return
+        data = [each.event for each in events]
         execution = Execution(
             id_,
             trigger.workflow_id,
             trigger.project_id,
             trigger.version,
             "event",
-            encoded([each.event for each in events]),
+            encoded(trigger.sealed.secrets.mask(data)),
             "pending",
             now(),
             metadata=encoded({"events": [str(each.event.get("id")) for each in events]}),
+            sealed=trigger.sealed.sealed(data),
         )
         born(self._parts, execution)

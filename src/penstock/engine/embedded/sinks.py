@@ -13,11 +13,15 @@ log = structlog.get_logger()
 
 _ATTEMPTS = 5
 _SECONDS = 10.0
+_AT_ONCE = 32
+_FIRST_PAUSE = 1.0
 
 
 class Sinks:
     def __init__(self, parts: EngineParts) -> None:
         self._parts = parts
+        # A sink that is down does not get thousands of requests at the same time when it is back.
+        self._places = asyncio.Semaphore(_AT_ONCE)
 
     async def send(self, event: Json) -> None:
         """Returns when every sink has it, or has refused it often enough."""
@@ -25,18 +29,22 @@ class Sinks:
             await asyncio.gather(*(self._send(sink, event) for sink in self._parts.limits.sinks))
 
     async def _send(self, sink: str, event: Json) -> None:
-        content, delay = encoded(event).encode(), 1.0
+        content, pause = encoded(event).encode(), _FIRST_PAUSE
+        for attempt in range(1, _ATTEMPTS + 1):
+            refusal = await self._refusal(sink, content)
+            if refusal is None:
+                return
+            log.warning("an event was not taken by its sink", sink=sink, attempt=attempt, reason=refusal)
+            if attempt < _ATTEMPTS:
+                await asyncio.sleep(pause)
+                pause *= 2
+
+    async def _refusal(self, sink: str, content: bytes) -> str | None:
+        """Why it was not taken; None when it was."""
         headers = {"content-type": "application/cloudevents+json"}
-        async with self._parts.performer.tools.egress.client(timeout=_SECONDS) as client:
-            for attempt in range(1, _ATTEMPTS + 1):
-                try:
-                    answer = await client.post(sink, content=content, headers=headers)
-                    if answer.is_success:
-                        return
-                    reason = f"it answered {answer.status_code}"
-                except httpx.HTTPError as error:
-                    reason = str(error) or type(error).__name__
-                log.warning("an event was not taken by its sink", sink=sink, attempt=attempt, reason=reason)
-                if attempt < _ATTEMPTS:
-                    await asyncio.sleep(delay)
-                    delay *= 2
+        try:
+            async with self._places, self._parts.performer.tools.egress.client(timeout=_SECONDS) as client:
+                answer = await client.post(sink, content=content, headers=headers)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            return str(error) or type(error).__name__
+        return None if answer.is_success else f"it answered {answer.status_code}"

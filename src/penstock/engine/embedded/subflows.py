@@ -8,41 +8,60 @@ import msgspec
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution, encoded
 from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.embedded.sealing import SEAL_INPUT, SEALED, Sealed
 from penstock.engine.faults import Error, Fault, configuration, runtime
 from penstock.engine.host import ChildOf
-from penstock.storage import now
+from penstock.storage import Row, now
 from penstock.streams import ExecutionChange
 
 _DEEPEST = 32
 
 
+class Ended(msgspec.Struct, frozen=True):
+    """How an execution ended, for its parent."""
+
+    status: str
+    output: Any = None
+    error: Error | None = None
+    hidden: frozenset[str] = frozenset()
+
+
 class Subflows:
     def __init__(self, parts: EngineParts) -> None:
         self._parts = parts
-        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._waiting: dict[str, asyncio.Future[Ended]] = {}
 
-    async def run(self, parent: Execution, id_: str, child: ChildOf, data: Any, *, awaited: bool) -> Any:
+    async def run(
+        self, parent: Execution, sealed: Sealed, id_: str, child: ChildOf, data: Any, *, awaited: bool
+    ) -> Any:
         if not awaited:
             if await self._parts.database.one(statements.ENDED, id=id_) is None:
-                self._start(parent, id_, await self._find(parent, child), data, awaited=False)
+                self._start(parent, sealed, id_, await self._find(parent, child), data, awaited=False)
                 await self._parts.writer.flush()
             return None
         waiting = self._waiting.setdefault(id_, asyncio.get_running_loop().create_future())
         try:
-            with self._parts.slots.lent():
+            with self._parts.slots.lent(parent.id):
                 stored = await self._parts.database.one(statements.ENDED, id=id_)
                 if stored is None:
-                    self._start(parent, id_, await self._find(parent, child), data, awaited=True)
+                    self._start(parent, sealed, id_, await self._find(parent, child), data, awaited=True)
                 elif stored["completed_at"] is not None:
                     # It ended while nobody waited: in the moment of a crash, or before this engine took over.
-                    return _outcome(
-                        str(stored["status"]),
-                        msgspec.json.decode(stored["output_data"] or "null"),
-                        msgspec.json.decode(stored["error"], type=Error) if stored["error"] else None,
-                    )
-                return await waiting
+                    return _outcome(await self._read(id_, stored, sealed))
+                ended = await waiting
+                # What it may have told of its own secrets.
+                sealed.learn(ended.hidden)
+                return _outcome(ended)
         finally:
             self._waiting.pop(id_, None)
+
+    async def _read(self, id_: str, stored: Row, sealed: Sealed) -> Ended:
+        output = msgspec.json.decode(stored["output_data"] or "null")
+        row = await self._parts.database.one(SEALED, id_=id_)
+        if row is not None and row["sealed_output"] is not None:
+            output = sealed.opened(str(row["sealed_output"]))
+        error = msgspec.json.decode(stored["error"], type=Error) if stored["error"] else None
+        return Ended(str(stored["status"]), output, error)
 
     async def _find(self, parent: Execution, child: ChildOf) -> tuple[str, int]:
         found = await self._parts.definitions.find(parent.project_id, child.namespace, child.name, child.version)
@@ -53,7 +72,9 @@ class Subflows:
             raise configuration("The workflow does not run", f"{child.name} is in status {found.status}; deploy it")
         return found.workflow_id, found.version
 
-    def _start(self, parent: Execution, id_: str, target: tuple[str, int], data: Any, *, awaited: bool) -> None:
+    def _start(
+        self, parent: Execution, sealed: Sealed, id_: str, target: tuple[str, int], data: Any, *, awaited: bool
+    ) -> None:
         depth = int(parent.details.get("depth", 0)) + 1
         if depth > _DEEPEST:
             raise runtime("Too deep", f"workflows may run each other {_DEEPEST} levels deep")
@@ -65,30 +86,28 @@ class Subflows:
             parent.project_id,
             version,
             "subflow",
-            encoded(data),
+            encoded(sealed.secrets.mask(data)),
             "pending",
             now(),
             parent_id=parent.id if awaited else None,
             metadata=encoded({"parent": origin, "depth": depth}),
+            sealed=sealed.sealed(data),
         )
         born(self._parts, execution)
 
-    def ended(self, id_: str, status: str, output: Any, error: Error | None) -> None:
+    def ended(self, id_: str, ended: Ended) -> None:
         """Tell the parent, if there is one that waits."""
         waiting = self._waiting.get(id_)
         if waiting is not None and not waiting.done():
-            try:
-                waiting.set_result(_outcome(status, output, error))
-            except Fault as fault:
-                waiting.set_exception(fault)
+            waiting.set_result(ended)
 
 
-def _outcome(status: str, output: Any, error: Error | None) -> Any:
-    if status == "completed":
-        return output
-    if error is not None:
+def _outcome(ended: Ended) -> Any:
+    if ended.status == "completed":
+        return ended.output
+    if ended.error is not None:
         # Of this step now: where it came from is in the child's own record.
-        raise Fault(msgspec.structs.replace(error, instance=None))
+        raise Fault(msgspec.structs.replace(ended.error, instance=None))
     raise runtime("Cancelled", "the workflow that it ran was cancelled")
 
 
@@ -96,6 +115,8 @@ def born(parts: EngineParts, execution: Execution) -> None:
     """An execution that another one, a schedule or an event starts: durable with the next batch, and then run."""
     portion = parts.writer.of(execution.id)
     portion.writes.append((statements.ADD_EXECUTION, row_of(execution)))
+    if execution.sealed is not None:
+        portion.writes.append((SEAL_INPUT, {"id_": execution.id, "sealed": execution.sealed}))
     portion.changes.append(ExecutionChange(execution.workflow_id, execution.created_at, None, "pending"))
     parts.start(execution)
 

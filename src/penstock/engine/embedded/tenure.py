@@ -16,7 +16,7 @@ from penstock.engine.embedded.queue import FairQueue
 from penstock.engine.embedded.run import CANCELLED, Outcome, Run
 from penstock.engine.embedded.schedules import Schedules
 from penstock.engine.embedded.slots import Slots
-from penstock.engine.embedded.subflows import Subflows
+from penstock.engine.embedded.subflows import Ended, Subflows
 from penstock.engine.embedded.writer import Writer, WriterEnded
 from penstock.engine.faults import Fault, runtime
 from penstock.storage import StorageError, now
@@ -42,6 +42,8 @@ class Tenure:
         self._choosing: Execution | None = None
         """Neither in the queue any more nor begun: whether it may begin is being found out."""
         self._dropping: dict[str, asyncio.Task[None]] = {}
+        self.taken_up: int | None = None
+        """How many it found unended when it began; None until it has looked."""
         self.left: list[str] = []
         """What had not ended when this turn did."""
         parts.writer = Writer(parts.database, lease, self._drop)
@@ -174,7 +176,7 @@ class Tenure:
         row = await self._parts.database.one(statements.FIND, id=execution_id)
         if row is None:
             # It was deleted. Whoever waits for its end must not wait for ever.
-            self._parts.subflows.ended(execution_id, "cancelled", None, None)
+            self._parts.subflows.ended(execution_id, Ended("cancelled"))
         elif row["status"] in {"pending", "running"} and (run is None or not run.ended):
             error = runtime("Not storable", "something that it has to remember cannot be stored").error
             await self._begin(Execution.from_row(row), at_end=Outcome("failed", error=error)).wait()
@@ -199,6 +201,8 @@ class Tenure:
             if len(rows) < _PAGE:
                 break
         self._admitting.set()
+        if self.taken_up is None:
+            self.taken_up = taken
         if taken:
             log.info("unended executions taken up", count=taken)
 

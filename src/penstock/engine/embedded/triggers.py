@@ -1,13 +1,23 @@
 """schedule.on: a workflow that starts when the events it waits for have come."""
 
+from collections import deque
 from typing import Any
 
+import structlog
+
 from penstock.dsl.model import Workflow
+from penstock.engine.embedded.listener import Offered
 from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.embedded.sealing import Sealed
+from penstock.engine.faults import Fault
 from penstock.engine.host import Json, Received
 from penstock.engine.interpreter.correlation import Correlator
 from penstock.engine.interpreter.dataflow import DataFlow
 from penstock.engine.interpreter.scope import Execution, Frame, Scope
+from penstock.engine.tasks.secrets import Secrets
+
+log = structlog.get_logger()
+_REMEMBERED = 100
 
 
 class Trigger:
@@ -18,6 +28,9 @@ class Trigger:
         self._workflow = workflow
         self._flow = DataFlow(parts.performer.jq)
         self._events: list[Received] = []
+        # An event that was consumed may be offered again, after a crash in that very moment.
+        self._taken: deque[int] = deque(maxlen=_REMEMBERED)
+        self.sealed = Sealed(parts.seal, project_id, Secrets({}))
         self._begin()
 
     def _begin(self) -> None:
@@ -29,17 +42,28 @@ class Trigger:
     @property
     def state(self) -> Json:
         """What it has consumed and still waits with, for the next life."""
-        return {"events": [[each.number, each.event] for each in self._events]}
+        return {"events": [[each.number, each.event] for each in self._events], "taken": list(self._taken)}
 
-    async def restore(self, state: Json) -> None:
+    async def restore(self, text: str) -> None:
+        state: Json = self.sealed.read(text)
         for number, event in state.get("events", []):
             await self._take(Received(int(number), event))
+        self._taken.extend(state.get("taken", []))
 
-    async def offer(self, received: Received) -> list[Received] | None:
+    async def offer(self, offered: Offered) -> list[Received] | None:
         """None when the event is nothing to it; else the events to start with: none while others are awaited."""
-        if any(each.number == received.number for each in self._events):
+        received = offered.received
+        if received.number in self._taken:
             return None
-        return await self._take(received)
+        try:
+            events = await self._take(received)
+        except Fault as fault:
+            log.warning("a trigger cannot be asked about an event", workflow_id=self.workflow_id, error=str(fault))
+            return None
+        if events is not None:
+            self.sealed.learn(offered.hidden)
+            self._taken.append(received.number)
+        return events
 
     async def _take(self, received: Received) -> list[Received] | None:
         if not await self._correlator.offer(received.event):

@@ -29,9 +29,15 @@ class Secrets:
             # The longest first: one secret may be a part of another.
             self._shown = sorted(shown.union(self._shown), key=len, reverse=True)
 
+    @property
+    def learned(self) -> frozenset[str]:
+        return frozenset(self._learned)
+
     def found_in(self, text: str) -> list[str]:
-        """What of all this stands in a text, for somebody else to hide."""
-        return [secret for secret in self._shown if secret in text]
+        """What of all this stands in a text, in one form or another, for somebody else to hide."""
+        return sorted(
+            each for each in self._learned if any(form in text for form in _forms(each) if len(form) >= _SHORTEST)
+        )
 
     def as_variable(self) -> Mapping[str, Any]:
         """`$secrets`."""

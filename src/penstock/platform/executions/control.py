@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, insert, select, update
 
 from penstock.engine.asked import Pending
 from penstock.engine.embedded.statements import STEP_MEMBERS
@@ -19,7 +19,7 @@ from penstock.platform.parts import Parts
 from penstock.platform.texts import invalid
 from penstock.problems import BadGateway, Conflict, NotFound
 from penstock.storage import Row, Statement, Transaction, now
-from penstock.storage.platform_tables import steps
+from penstock.storage.platform_tables import executions, steps
 from penstock.streams import ExecutionChange, append
 
 _FINISHED = frozenset({"completed", "skipped", "failed"})
@@ -29,6 +29,13 @@ _STEPS = Statement(
     .order_by(steps.c.sequence_num)
 )
 _ADD_STEP = Statement(insert(steps).values({name: bindparam(name) for name in STEP_MEMBERS}))
+
+_old = executions.alias()
+_COPY_INPUT = Statement(
+    update(executions)
+    .where(executions.c.id == bindparam("id_"))
+    .values(sealed_input=select(_old.c.sealed_input).where(_old.c.id == bindparam("rerun_of")).scalar_subquery())
+)
 
 
 class Rerun(msgspec.Struct, forbid_unknown_fields=True):
@@ -74,6 +81,7 @@ async def rerun(parts: Parts, call: Call, access: Access, id_: str, body: Rerun)
         kept = [] if body.from_ is None else _before(await tx.all(_STEPS, execution_id=id_), body.from_)
         row = await _add(tx, before, {"rerun_of": id_} | ({} if body.from_ is None else {"from": body.from_}))
         new = execution_from(row)
+        await tx.run(_COPY_INPUT, id_=new.id, rerun_of=id_)
         await tx.run_many(_ADD_STEP, [_copied(step, new.id) for step in kept])
         details = {"workflow_id": workflow_id, "rerun_of": id_, "from": body.from_}
         await audit.by(tx, call, access, "execution.rerun", new.id, details)

@@ -1,0 +1,176 @@
+"""Cancelling, pausing, going on, and running again."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, StreamingResponse
+from starlette.routing import Route
+
+from tests.conftest import Serve
+from tests.engine.embedded.running import came
+from tests.engine.embedded.shop import reopened, shop
+from tests.engine.tasks.http_peer import served
+
+pytestmark = pytest.mark.anyio
+
+
+class Peer:
+    """Counts calls by path; whoever calls `/slow` waits until they leave."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.left = False
+        self.url = ""
+
+    async def answer(self, request: Request) -> Any:
+        self.calls.append(request.url.path)
+        if request.url.path != "/slow":
+            return JSONResponse({"calls": len(self.calls)}, 500 if request.url.path == "/broken" else 200)
+        return StreamingResponse(self._drip())
+
+    async def _drip(self) -> AsyncIterator[bytes]:
+        try:
+            while True:
+                yield b" "
+                await asyncio.sleep(0.02)
+        finally:
+            self.left = True
+
+
+@pytest.fixture
+def peer() -> Iterator[Peer]:
+    made = Peer()
+    with served(Starlette(routes=[Route("/{path:path}", made.answer)])) as made.url:
+        yield made
+
+
+def _call(peer: Peer, path: str) -> str:
+    return f"{{call: http, with: {{method: get, endpoint: '{peer.url}/{path}'}}}}"
+
+
+async def test_a_cancelled_call_is_aborted_and_its_step_says_so(serve: Serve, peer: Peer) -> None:
+    async with shop(serve) as here:
+        workflow = await here.workflow("slow", f"do: [{{first: {{set: {{a: 1}}}}}}, {{fetch: {_call(peer, 'slow')}}}]")
+        id_ = await here.trigger(workflow)
+        await came(lambda: _so("/slow" in peer.calls))
+        answer = await here.post(f"/executions/{id_}/cancel")
+        assert answer.status_code == 200
+        assert answer.json()["status"] == "cancelled"
+        await came(lambda: _so(peer.left))
+        assert [each["status"] for each in await here.steps(id_)] == ["completed", "cancelled"]
+        assert (await here.post(f"/executions/{id_}/cancel")).status_code == 409
+
+
+async def _so(it: bool) -> bool:
+    return it
+
+
+_WAITING = {
+    "sleeping": "do: [{rest: {wait: {hours: 1}}}]",
+    "listening": "do: [{rest: {listen: {to: {one: {with: {type: never}}}}}}]",
+    "retrying": """
+do:
+  - rest:
+      try: [{fail: {raise: {error: {type: https://shop.example/oops, status: 500}}}}]
+      catch: {retry: {delay: {hours: 1}, limit: {attempt: {count: 5}}}}""",
+    "branching": "do: [{rest: {fork: {branches: [{a: {wait: {hours: 1}}}, {b: {wait: {hours: 2}}}]}}}]",
+}
+
+
+async def test_whatever_waits_can_be_cancelled_and_leaves_no_step_open(serve: Serve) -> None:
+    async with shop(serve) as here:
+        ids = {name: await here.trigger(await here.workflow(name, rest)) for name, rest in _WAITING.items()}
+        single = await here.workflow("single", _WAITING["sleeping"], metadata="{concurrency: 1}")
+        ids |= {"working": await here.trigger(single), "pending": await here.trigger(single)}
+        for name in (*_WAITING, "working"):
+            await here.at(ids[name], "rest")
+        assert (await here.execution(ids["pending"]))["status"] == "pending"
+        assert (await here.post(f"/executions/{ids['sleeping']}/pause")).status_code == 200
+        for name in ("pending", *_WAITING, "working"):
+            answer = (await here.post(f"/executions/{ids[name]}/cancel")).json()
+            assert (answer["status"], answer["error"]) == ("cancelled", None), name
+            left = {each["status"] for each in await here.steps(ids[name])} - {"completed", "cancelled", "failed"}
+            assert not left, name
+        # The place of those that were cancelled is free.
+        again = await here.trigger(single)
+        await here.at(again, "rest")
+
+
+async def test_nothing_begins_while_an_execution_is_paused_not_even_after_a_restart(serve: Serve) -> None:
+    tasks = "do: [{ask: {listen: {to: {one: {with: {type: go}}}}}}, {then: {set: {done: true}}}]"
+    async with shop(serve) as here:
+        workflow = await here.workflow("asking", tasks, metadata="{concurrency: 1}")
+        first, second = await here.trigger(workflow), await here.trigger(workflow)
+        await here.at(first, "ask")
+        for id_ in (first, second):
+            answer = await here.post(f"/executions/{id_}/pause")
+            assert answer.status_code == 200
+            assert "paused_at" in answer.json()["metadata"]
+        await here.send("go")
+        await came(lambda: _completed(here, first, "ask"))
+    async with reopened(serve, here) as there:
+        other = await there.workflow("other", "do: [{say: {set: {x: 1}}}]")
+        assert await there.output(other) == {"x": 1}  # the engine goes on with others
+        assert [each["step_name"] for each in await there.steps(first)] == ["ask"]
+        assert (await there.execution(first))["status"] == "running"
+        assert (await there.post(f"/executions/{first}/resume")).json()["metadata"] == {}
+        assert (await there.ended(first))["output_data"] == {"done": True}
+        # The other one has its turn now, and begins nothing.
+        assert (await there.post(f"/executions/{second}/cancel")).json()["status"] == "cancelled"
+        assert await there.steps(second) == []
+        assert (await there.post(f"/executions/{second}/resume")).status_code == 409
+
+
+async def _completed(here: Any, execution: str, step: str) -> bool:
+    return any(each["step_name"] == step and each["status"] == "completed" for each in await here.steps(execution))
+
+
+async def test_a_rerun_goes_on_from_the_step_and_performs_nothing_before_it_again(serve: Serve, peer: Peer) -> None:
+    tasks = f"""
+use: {{secrets: [token]}}
+do:
+  - one: {_call(peer, "one")}
+  - hold: {{set: {{token: '${{ $secrets.token }}'}}}}
+  - loop:
+      for: {{each: item, in: '[1, 2]'}}
+      do:
+        - two: {_call(peer, "two")}
+  - attempt:
+      try: [{{three: {_call(peer, "broken")}}}]
+      catch: {{do: [{{mend: {{set: {{mended: true, length: '${{ $secrets.token | length }}'}}}}}}]}}
+  - both:
+      fork: {{branches: [{{left: {_call(peer, "left")}}}, {{right: {_call(peer, "right")}}}]}}
+"""
+    async with shop(serve) as here:
+        await here.secret("token", "open sesame")
+        workflow = await here.workflow("paying", tasks)
+        old = await here.run(workflow, {"order": 1})
+        assert old["status"] == "completed", old
+        first = sorted(peer.calls)
+        assert first == ["/broken", "/left", "/one", "/right", "/two", "/two"]
+        references = {each["step_name"]: each["reference"] for each in await here.steps(old["id"])}
+
+        async def rerun(name: str | None) -> list[str]:
+            peer.calls.clear()
+            body = None if name is None else {"from": references[name]}
+            new = (await here.owner.post(f"/executions/{old['id']}/rerun", body)).json()
+            assert new["metadata"]["rerun_of"] == old["id"]
+            done = await here.ended(new["id"])
+            assert done["status"] == "completed", done
+            assert done["trigger_data"] == {"order": 1}
+            return sorted(peer.calls)
+
+        assert await rerun(None) == first
+        assert await rerun("hold") == ["/broken", "/left", "/right", "/two", "/two"]
+        assert await rerun("two") == ["/broken", "/left", "/right", "/two", "/two"]
+        assert await rerun("mend") == ["/left", "/right"]
+        assert set(await rerun("right")) in ({"/right"}, {"/left", "/right"})
+
+        unknown = await here.post(f"/executions/{old['id']}/rerun", {"from": "/do/9/nothing"})
+        assert unknown.status_code == 400
+        sleeper = await here.trigger(await here.workflow("sleeper", _WAITING["sleeping"]))
+        assert (await here.post(f"/executions/{sleeper}/rerun")).status_code == 409
