@@ -245,7 +245,8 @@ async def test_without_the_right_certificates_there_is_no_connection(certificate
 
 
 @pytest.mark.parametrize(
-    "change", [{"key": "nonsense"}, {"certificate": ""}, {"key": ""}, {"authority": "nonsense"}, {"passphrase": "wrong"}]
+    "change",
+    [{"key": "nonsense"}, {"certificate": ""}, {"key": ""}, {"authority": "nonsense"}, {"passphrase": "wrong"}],
 )
 async def test_certificates_that_are_none_are_a_clear_fault(certificates: Certificates, change: dict[str, str]) -> None:
     members = {"certificate": certificates.client, "key": certificates.sealed_key, "passphrase": "open sesame"} | change
