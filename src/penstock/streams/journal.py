@@ -28,6 +28,7 @@ PROCESS = secrets.token_hex(8)
 _LOCK_CLASS = 0x7065_6E73
 # Not one lock for each workflow: a batch may touch thousands, and PostgreSQL's table of locks is small.
 _LANES = 64
+_LONGEST_SILENCE = "4000"  # milliseconds, from here to the commit
 _MOST_NAMED = 200  # 8,000 bytes is the most that a notification may carry
 _LONGEST_MESSAGE = 64 * 1024
 
@@ -210,8 +211,13 @@ async def _take_lanes(tx: Transaction, workflow_ids: Iterable[str]) -> None:
     if tx.dialect == "postgresql":
         # In one order for everybody, so that no two writers wait for each other.
         lanes = sorted({zlib.crc32(id_.encode()) % _LANES for id_ in workflow_ids})
+        # A process that comes to a halt before its commit must not keep all others waiting.
         await tx.run_text(
-            "SELECT pg_advisory_xact_lock($1::int, lane) FROM unnest($2::int[]) AS lane", _LOCK_CLASS, lanes
+            "SELECT set_config('idle_in_transaction_session_timeout', $3, true), pg_advisory_xact_lock($1::int, lane) "
+            "FROM unnest($2::int[]) AS lane",
+            _LOCK_CLASS,
+            lanes,
+            _LONGEST_SILENCE,
         )
 
 

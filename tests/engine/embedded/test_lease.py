@@ -5,6 +5,7 @@ import os
 import signal
 import sqlite3
 import time
+import uuid
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -14,6 +15,7 @@ import pytest
 
 from penstock.engine.embedded.lease import Lease, LeaseLost
 from penstock.storage import Database, Unavailable, open_database
+from penstock.streams import ExecutionChange, append
 from tests.chaos.peers import CountingService, counting
 from tests.engine.embedded.servers import Node, Project, node, project_on, until
 
@@ -190,6 +192,25 @@ async def test_who_holds_it_already_need_not_wait_for_it(database: Database) -> 
     async with asyncio.timeout(2):
         await lease.acquire()
     assert lease.fence == fence + 1
+
+
+async def test_a_halt_of_one_who_tells_does_not_keep_others_from_telling(postgresql_url: str) -> None:
+    """A server that was stopped in the middle of a trigger would hold up the engine that took over."""
+    halted, other = await open_database(postgresql_url), await open_database(postgresql_url)
+    change = ExecutionChange(str(uuid.UUID(int=0)), 0, None, None)
+
+    async def say_nothing_until_another_has_told() -> None:
+        async with asyncio.timeout(TAKEOVER), halted.transaction() as tx:
+            await append(tx, executions=[change])
+            async with other.transaction() as its_own:
+                await append(its_own, executions=[change])
+
+    try:
+        with pytest.raises(Unavailable):
+            await say_nothing_until_another_has_told()
+    finally:
+        await halted.close()
+        await other.close()
 
 
 async def test_a_halt_within_a_transaction_does_not_keep_the_lease_from_others(postgresql_url: str) -> None:
