@@ -16,6 +16,7 @@ import uvicorn
 from cyclopts import Parameter
 
 from penstock.app import create_app
+from penstock.cli.connections import allow_many, forget_the_deaf
 from penstock.cli.options import ConfigFile, DatabaseAddress
 from penstock.cli.shown import address
 from penstock.http import logs
@@ -25,6 +26,7 @@ from penstock.storage import migrate
 from penstock.storage.opening import check_address, sqlite_path
 
 log = structlog.get_logger()
+_ENGINE_LOOKS = 60
 
 
 def serve(
@@ -61,17 +63,20 @@ def application() -> App:
     """What each worker process serves."""
     settings = load().settings
     logs.configure(settings)
+    allow_many()
     return create_app(settings)
 
 
 def _run_here(settings: Settings) -> None:
-    app = _Watched(create_app(settings))
+    allow_many()
+    edge = create_app(settings)
+    app = _Watched(edge)
     # What start-up made stays for good: the collector need not look at it again at every turn.
     gc.collect()
     gc.freeze()
-    server = _Server(uvicorn.Config(app, **_options(settings)), settings)
+    server = _Server(uvicorn.Config(app, **_options(settings)), settings, edge)
     _require_free(settings)
-    logging.getLogger("uvicorn.error").addFilter(_says_more_than_that_it_failed)
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
     # uvicorn ends the process when the start failed; why, we know better.
     with suppress(KeyboardInterrupt, SystemExit):
         server.run()
@@ -81,8 +86,10 @@ def _run_here(settings: Settings) -> None:
         sys.exit(1)
 
 
-def _says_more_than_that_it_failed(record: logging.LogRecord) -> bool:
-    return "startup failed" not in record.getMessage()
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not that the start failed (we say why), nor that a stream ended whose client no longer reads."""
+    message = record.getMessage()
+    return "startup failed" not in message and "without completing response" not in message
 
 
 def _options(settings: Settings) -> dict[str, Any]:
@@ -115,9 +122,10 @@ def _require_free(settings: Settings) -> None:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+    def __init__(self, config: uvicorn.Config, settings: Settings, app: Any) -> None:
         super().__init__(config)
         self._settings = settings
+        self._app = app
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -129,7 +137,10 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
+            for server in self.servers:
+                forget_the_deaf(server.sockets)
             announce(self._settings, self.servers[0].sockets[0].getsockname()[1])
+            self._telling = asyncio.create_task(_tell_of_engine(self._settings, self._app.app.state.platform.engine))
 
 
 class _Watched:
@@ -169,11 +180,38 @@ def announce(settings: Settings, port: int) -> None:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     url = settings.public_url.rstrip("/") or f"http://{'127.0.0.1' if host in {'0.0.0.0', '[::]'} else host}:{port}"  # noqa: S104
     database = address(settings.database.reveal())
-    if sys.stderr.isatty() and settings.log_format != "json":
+    if _at_terminal(settings):
         message = f"Penstock is at {url} (documentation: {url}/docs, database: {database}). Ctrl-C stops it."
         print(message, file=sys.stderr)
     else:
         log.info("serving", url=url, docs=f"{url}/docs", listen=f"{host}:{port}", database=database)
+
+
+async def _tell_of_engine(settings: Settings, engine: Any) -> None:
+    """For a person at a terminal: whether what they trigger will run. A log has it in events of its own."""
+    if not _at_terminal(settings):
+        return
+    if engine is None:
+        print("It has no engine (setting `engine`): executions that are triggered wait.", file=sys.stderr)
+        return
+    for _ in range(_ENGINE_LOOKS):
+        if engine.taken_up is not None:
+            break
+        await asyncio.sleep(0.05)
+    print(_engine_line(engine.taken_up), file=sys.stderr)
+
+
+def _engine_line(taken_up: int | None) -> str:
+    if taken_up is None:
+        return "Its engine waits: another server runs the workflows of this database, and this one takes over from it."
+    if taken_up == 0:
+        return "Its engine runs; no execution was left unended."
+    left = "one execution that was" if taken_up == 1 else f"{taken_up:,} executions that were"
+    return f"Its engine runs, and goes on with {left} left unended."
+
+
+def _at_terminal(settings: Settings) -> bool:
+    return sys.stderr.isatty() and settings.log_format != "json"
 
 
 def warn_if_open(settings: Settings) -> None:

@@ -44,6 +44,8 @@ class Tenure:
         self._dropping: dict[str, asyncio.Task[None]] = {}
         self.taken_up: int | None = None
         """How many it found unended when it began; None until it has looked."""
+        self.taken_up: int | None = None
+        """How many it found unended when it began; None until it has looked."""
         self.left: list[str] = []
         """What had not ended when this turn did."""
         parts.writer = Writer(parts.database, lease, self._drop)
@@ -201,6 +203,8 @@ class Tenure:
             if len(rows) < _PAGE:
                 break
         self._admitting.set()
+        if self.taken_up is None:
+            self.taken_up = taken
         if self.taken_up is None:
             self.taken_up = taken
         if taken:
