@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 
 from penstock.engine.asked import EngineRefused, Pending
-from penstock.engine.embedded import inbox, schedules, statements
+from penstock.engine.embedded import inbox, metrics, schedules, statements
 from penstock.engine.embedded.definitions import Definitions
 from penstock.engine.embedded.execution import Execution, encoded
 from penstock.engine.embedded.lease import Lease, LeaseLost
@@ -93,6 +93,7 @@ class EmbeddedEngine:
             await self._lease.acquire()
             log.info("the engine runs", fence=self._lease.fence)
             tenure = self._tenure = Tenure(self._parts(), self._lease)
+            metrics.watch(tenure)
             try:
                 await tenure.run()
             except LeaseLost:
@@ -107,6 +108,7 @@ class EmbeddedEngine:
                 await asyncio.sleep(1.0)
             finally:
                 self._tenure = None
+                metrics.watch(None)
 
     async def _hand_over(self, execution_ids: list[str]) -> None:
         """What was triggered here after another engine had taken over, and before this one knew."""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from penstock.dsl.model import Task, Workflow
-from penstock.engine.embedded import statements
+from penstock.engine.embedded import metrics, statements
 from penstock.engine.embedded.execution import Execution, encoded, qualified_name, rfc3339
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.sealing import Sealed
@@ -144,6 +144,7 @@ class EmbeddedHost(Hosting):
             self._tell(portion, step, *_HAPPENED[what])
         self._log(portion, step, what)
         if step.completed_at is not None:
+            metrics.steps.inc()
             del self._open[step.id]
             self._steps.pop(step.id, None)
             # With the end of its step: it is not emitted again by a walk that finds the step unended.

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from penstock.dsl.model import Workflow
-from penstock.engine.embedded import statements
+from penstock.engine.embedded import metrics, statements
 from penstock.engine.embedded.execution import Execution, encoded, qualified_name, rfc3339
 from penstock.engine.embedded.host import EmbeddedHost
 from penstock.engine.embedded.links import Followers
@@ -202,6 +202,7 @@ class Run:
         execution.status = status
         self.ended = True
         await parts.writer.flush()
+        metrics.ended[status].inc()
         told = msgspec.convert(shown, Error) if shown is not None else None
         parts.subflows.ended(execution.id, Ended(status, output, told, secrets.learned))
 
