@@ -9,8 +9,11 @@ MOST_STEPS = 12
 
 
 def peer_http() -> httpx.AsyncClient:
-    """To talk to a peer in plain HTTP: reading the certificates of the world for it takes longer than the talk."""
-    return httpx.AsyncClient(trust_env=False, verify=False)
+    """To talk to a peer in plain HTTP: reading the certificates of the world for it takes longer than the talk.
+
+    With patience: a peer that makes itself a key on a busy machine takes its time.
+    """
+    return httpx.AsyncClient(trust_env=False, verify=False, timeout=60)
 
 
 async def sign_in(url: str, login: str) -> dict[str, str]:

@@ -3,14 +3,13 @@
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-import httpx
 import msgspec
 import pytest
 
 from penstock.accounts.oauth import Identity, OAuthClient, Pending, Refused, UnknownProvider
 from penstock.settings import OAuthProvider, Secret
 
-from .browser import sign_in
+from .browser import peer_http, sign_in
 from .conftest import MakeClient
 from .forge import Clock
 
@@ -152,7 +151,7 @@ async def id_token(client: OAuthClient, issuer: str, client_id: str) -> str:
         "redirect_uri": CALLBACK,
         "code_verifier": pending.verifier,
     }
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with peer_http() as http:
         secret = quote(f"secret of {client_id}: +/%&", safe="")
         answer = await http.post(f"{issuer}/token", data=form, auth=(client_id, secret))
     return str(answer.json()["id_token"])

@@ -10,6 +10,7 @@ import pytest
 from penstock.accounts.oauth import OAuthClient, ProviderDown, Refused
 from penstock.settings import OAuthProvider, Secret
 
+from .browser import peer_http
 from .conftest import MakeClient
 from .forge import CALLBACK, FOREIGN_KEY, ISSUER, PROVIDER, Clock, ForgedIssuer, jwk_of
 
@@ -193,7 +194,7 @@ class TestOauth2MockServer:
     async def sign_in(self, peers: dict[str, Any], client: OAuthClient, **bend: Any) -> Any:
         url, pending = await client.begin("peer", redirect_uri=CALLBACK, next="/")
         claims = {"email": "John@People.example", "email_verified": True, **bend.pop("claims", {})}
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with peer_http() as http:
             control = {"claims": claims, "userinfo": {}, **bend}
             assert (await http.post(peers["control"], json=control)).is_success
             back = httpx.URL((await http.get(url)).headers["location"]).params
