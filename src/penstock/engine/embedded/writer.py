@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from penstock.engine.embedded import statements
+from penstock.engine.embedded import metrics, statements
 from penstock.engine.embedded.lease import RENEW_EVERY, Lease, LeaseLost
 from penstock.storage import Database, Duplicate, Refused, Statement, StorageError, Transaction
 from penstock.streams import ExecutionChange, NewEvent, NewLog, append
@@ -25,7 +25,6 @@ Row = dict[str, Any]
 _LONGEST_PAUSE = 2.0
 _LONGEST_WRITE = 3.0  # seconds after which it counts as trouble
 _HOLD = "SELECT FROM {} WHERE id = ANY($1::text[]::uuid[]) ORDER BY id FOR KEY SHARE"
-_SLICE = 200  # rows that are written to SQLite before others get their turn
 
 
 class WriterEnded(Exception):
@@ -51,7 +50,12 @@ class Portion(msgspec.Struct, eq=False):
 
     def frozen(self) -> "Portion":
         """As it stands now: what its execution does meanwhile is for the next batch."""
-        writes = list(self.writes)
+        writes = self.writes
+        if any(statement is statements.END_EXECUTION for statement, _ in writes):
+            # Its end says when it began, too.
+            writes = [write for write in writes if write[0] is not statements.START_EXECUTION]
+        else:
+            writes = list(writes)
         for step in self.steps.values():
             if step.stored:
                 writes.append((statements.CHANGE_STEP, _changing(step.row)))
@@ -85,7 +89,22 @@ _ORDER = {
 class Batch:
     def __init__(self) -> None:
         self.portions: dict[str, Portion] = {}
-        self.written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def written(self) -> asyncio.Future[None]:
+        """Done when it is durable. Each has their own: one that is cancelled is nobody else's."""
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        return waiting
+
+    def tell(self, error: Exception | None = None) -> None:
+        for waiting in self._waiting:
+            if waiting.done():
+                continue
+            if error is None:
+                waiting.set_result(None)
+            else:
+                waiting.set_exception(error)
 
     def of(self, name: str) -> Portion:
         portion = self.portions.get(name)
@@ -122,9 +141,9 @@ class Writer:
         """Returns when all that was put before is durable. Raises `WriterEnded`."""
         self.require_open()
         if self._gathering.portions:
-            await asyncio.shield(self._gathering.written)
+            await self._gathering.written()
         elif self._writing is not None:
-            await asyncio.shield(self._writing.written)
+            await self._writing.written()
 
     def require_open(self) -> None:
         if self._ended:
@@ -137,9 +156,8 @@ class Writer:
         finally:
             self._ended = True
             for batch in (self._writing, self._gathering):
-                if batch is not None and not batch.written.done():
-                    batch.written.set_exception(WriterEnded())
-                    batch.written.exception()  # whoever waits for it hears of it; it is no defect if nobody does
+                if batch is not None:
+                    batch.tell(WriterEnded())
 
     async def _run(self) -> None:
         while True:
@@ -158,8 +176,10 @@ class Writer:
             self._gathering = Batch()
             self._since = time.monotonic()
             await self._write({name: portion.frozen() for name, portion in batch.portions.items()})
+            metrics.portions.observe(len(batch.portions))
+            metrics.commit_seconds.observe(time.monotonic() - self._since)
             self._writing = self._since = None
-            batch.written.set_result(None)
+            batch.tell()
 
     async def _renew(self) -> None:
         try:
@@ -252,10 +272,7 @@ async def _write_rows(tx: Transaction, portions: Sequence[Portion]) -> None:
         rows = grouped[statement]
         if statement is statements.ADD_EVENT_IN:
             await statements.lock_events_in(tx)
-        for begin in range(0, len(rows), _SLICE):
-            await tx.run_many(statement, rows[begin : begin + _SLICE])
-            if len(rows) > _SLICE:
-                await asyncio.sleep(0)
+        await tx.run_many(statement, rows)
     await append(
         tx,
         events=[entry for portion in portions for entry in portion.events],
