@@ -1,0 +1,139 @@
+"""Triggers, the version that runs, what waits for its turn, and what takes too long."""
+
+import asyncio
+
+import pytest
+
+from penstock.engine.embedded.execution import Execution
+from penstock.engine.embedded.queue import FairQueue
+from penstock.engine.embedded.slots import Slots
+from tests.conftest import Serve
+from tests.engine.embedded.running import came
+from tests.engine.embedded.shop import definition, shop
+
+pytestmark = pytest.mark.anyio
+_ASK = "do: [{ask: {listen: {to: {one: {with: {type: go}}}}}}, {say: {set: {answer: %s}}}]"
+
+
+async def test_an_execution_runs_the_version_that_it_was_triggered_with_and_once_for_a_key(serve: Serve) -> None:
+    async with shop(serve) as here:
+        workflow = await here.workflow("asking", _ASK % "one", deploy=True)
+        key = {"Idempotency-Key": "order-17"}
+        place, body = f"/workflows/{workflow}/trigger", {"trigger_data": {"order": 17}}
+        first = await here.owner.post(place, body, headers=key)
+        assert first.status_code == 201
+        id_ = first.json()["id"]
+        await here.at(id_, "ask")
+        await here.owner.put(f"/workflows/{workflow}", {"config_yaml": definition("asking", _ASK % "two")})
+        await here.deploy(workflow)
+        await here.send("go")
+        done = await here.ended(id_)
+        assert (done["version"], done["output_data"]) == (1, {"answer": "one"})
+        again = await here.owner.post(place, body, headers=key)
+        assert (again.status_code, again.json()["id"]) == (200, id_)
+        assert (await here.owner.post(place, {"trigger_data": {}}, headers=key)).status_code == 409
+        assert len(await here.executions(workflow)) == 1
+
+
+async def test_as_many_run_as_the_definition_allows_and_those_who_wait_come_in_their_order(serve: Serve) -> None:
+    async with shop(serve) as here:
+        workflow = await here.workflow("single", _ASK % "'${ $workflow.input.n }'", metadata="{concurrency: 1}")
+        ids = [await here.trigger(workflow, {"n": number}) for number in range(3)]
+        other = await here.workflow("other", "do: [{say: {set: {x: 1}}}]")
+        for number, id_ in enumerate(ids):
+            await here.at(id_, "ask")
+            assert len(await here.executions(workflow, status="running")) == 1
+            assert await here.output(other) == {"x": 1}
+            await here.send("go", id=str(number))
+            assert (await here.ended(id_))["output_data"] == {"answer": number}
+
+
+async def test_who_sleeps_listens_or_waits_for_a_child_needs_no_slot(serve: Serve) -> None:
+    async with shop(serve, executions_at_once=1) as here:
+        nap = await here.workflow("nap", "do: [{a: {fork: {branches: [{b: {wait: PT1H}}, {c: {wait: PT1H}}]}}}]")
+        parent = await here.workflow("parent", "do: [{run: {run: {workflow: {namespace: shop, name: nap}}}}]")
+        quick = await here.workflow("quick", "do: [{say: {set: {x: 1}}}]")
+        await here.at(await here.trigger(nap), "a")
+        await here.at(await here.trigger(parent), "run")
+        assert await here.output(quick) == {"x": 1}
+
+
+def test_one_execution_lends_one_slot_however_many_of_its_branches_wait() -> None:
+    freed = []
+    slots = Slots(1, lambda: freed.append(True))
+    slots.take()
+    with slots.lent("one"), slots.lent("one"):
+        assert slots.free
+        slots.take()
+        assert not slots.free
+    assert len(freed) == 1
+
+
+def test_one_of_another_workflow_does_not_wait_behind_thousands() -> None:
+    queue = FairQueue()
+    for number in range(5_000):
+        queue.put(_execution(f"a{number}", "busy"))
+    queue.put(_execution("b", "other"))
+    assert [getattr(queue.next(), "id", None) for _ in range(3)] == ["a0", "b", "a1"]
+    assert queue.take_out("a2")
+    held = queue.next()
+    assert held is not None
+    assert held.id == "a3"
+    queue.hold(held)
+    assert queue.next() is None
+    queue.put(_execution("a-late", "busy"))
+    assert queue.next() is None
+    queue.let_go("busy")
+    assert getattr(queue.next(), "id", None) == "a3"
+
+
+def _execution(id_: str, workflow: str) -> Execution:
+    return Execution(id_, workflow, "p", 1, "manual", "{}", "pending", 0)
+
+
+async def test_what_takes_too_long_is_a_fault_with_status_408(serve: Serve) -> None:
+    async with shop(serve) as here:
+        task = await here.workflow("task", "do: [{nap: {wait: {hours: 1}, timeout: {after: {milliseconds: 50}}}}]")
+        whole = await here.workflow("whole", "timeout: {after: {milliseconds: 50}}\ndo: [{nap: {wait: {hours: 1}}}]")
+        failed, ended = await asyncio.gather(here.run(task), here.run(whole))
+        assert failed["error"]["type"].endswith("/timeout")
+        assert (failed["error"]["status"], failed["error"]["instance"]) == (408, "/do/0/nap")
+        assert ended["error"]["status"] == 408
+        assert [each["status"] for each in await here.steps(failed["id"])] == ["failed"]
+        assert [each["status"] for each in await here.steps(ended["id"])] == ["cancelled"]
+
+
+async def test_a_project_can_be_deleted_from_under_what_runs_in_it(serve: Serve) -> None:
+    async with shop(serve) as here:
+        company = here.scene.company["id"]
+        doomed = (await here.owner.made(f"/organizations/{company}/projects", {"name": "Doomed"}))["id"]
+        napping = await here.workflow("nap", "do: [{nap: {wait: {hours: 1}}}]", project=doomed, deploy=True)
+        after = "schedule: {after: {seconds: 1}}\ndo: [{say: {set: {x: 1}}}]"
+        busy = await here.workflow("busy", after, project=doomed, deploy=True)
+        id_ = await here.trigger(napping)
+        await here.at(id_, "nap")
+        await here.started(busy)
+        assert (await here.owner.delete(f"/projects/{doomed}")).status_code == 409
+        assert (await here.owner.delete(f"/projects/{doomed}", params={"force": "true"})).status_code == 204
+        assert (await here.owner.get(f"/executions/{id_}")).status_code == 404
+        # Nobody else notices.
+        assert await here.output(await here.workflow("quick", "do: [{say: {set: {x: 1}}}]")) == {"x": 1}
+        assert (await here.scene.client.get("/readyz")).status_code == 200
+
+
+async def test_metrics_say_what_the_engine_does(serve: Serve) -> None:
+    async with shop(serve) as here:
+        napping = await here.workflow("nap", "do: [{nap: {wait: {hours: 1}}}]", metadata="{concurrency: 1}")
+        first = await here.trigger(napping)
+        await here.trigger(napping)
+        await here.at(first, "nap")
+
+        async def told() -> bool:
+            text = (await here.scene.client.get("/metrics")).text
+            lines = ("penstock_engine_running 1.0", "penstock_engine_waiting 1.0", "penstock_engine_lease_held 1.0")
+            return all(line in text.splitlines() for line in lines)
+
+        await came(told)
+        text = (await here.scene.client.get("/metrics")).text
+        assert 'penstock_engine_executions_total{status="completed"}' in text
+        assert "penstock_engine_commit_seconds_count" in text
