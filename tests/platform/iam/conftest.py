@@ -1,12 +1,15 @@
 """Identity providers that we did not write, and companies that use them."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from penstock.accounts import saml_registry
+from penstock.accounts.saml import make_keypair
 from penstock.platform.iam import rules
 from tests.node_peers import running
 
@@ -41,6 +44,15 @@ def ldap(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iter
 @pytest.fixture
 def server_files(authority: Authority, tmp_path: Path) -> tuple[Path, Path]:
     return authority.certify(tmp_path, "localhost")
+
+
+_keypair = cache(make_keypair)
+
+
+@pytest.fixture(autouse=True)
+def one_keypair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every server of these tests signs with the same key: making one takes most of a second."""
+    monkeypatch.setattr(saml_registry, "make_keypair", _keypair)
 
 
 @pytest.fixture
