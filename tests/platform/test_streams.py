@@ -222,17 +222,34 @@ class TestTheEnd:
         self, scene: Scene, listen: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(hub, "_MOST_WAITING", 50)
+        monkeypatch.setattr(hub, "_SLOW", 0.0)
         async with listen("logs/stream") as slow, listen("logs/stream") as quick:
             slow.blocked.clear()
-            for number in range(20):
-                await scene.log(*(f"{number}.{part}" for part in range(10)))
-                await quick.some(10)
+            await self._burst(scene, quick)
             slow.blocked.set()
             frames, reason = await slow.end()
             assert "slow" in reason
             last = ids(frames)[-1] if frames else 0
         async with listen(f"logs/stream?after={last}") as again:
             assert ids(await again.some(200 - len(frames))) == list(range(last + 1, last + 201 - len(frames)))
+
+    async def test_a_reader_that_a_burst_leaves_behind_catches_up(
+        self, scene: Scene, listen: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(hub, "_MOST_WAITING", 50)
+        async with listen("logs/stream") as behind, listen("logs/stream") as quick:
+            for first in (1, 201):
+                behind.blocked.clear()
+                await self._burst(scene, quick)
+                behind.blocked.set()
+                assert ids(await behind.some(200)) == list(range(first, first + 200))
+            await scene.log("together again")
+            assert [(await one.next()).json["message"] for one in (behind, quick)] == ["together again"] * 2
+
+    async def _burst(self, scene: Scene, quick: Stream) -> None:
+        for number in range(20):
+            await scene.log(*(f"{number}.{part}" for part in range(10)))
+            await quick.some(10)
 
     async def test_who_does_not_read_at_all_is_let_go_of(
         self, scene: Scene, listen: Callable[..., Any], monkeypatch: pytest.MonkeyPatch

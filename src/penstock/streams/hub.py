@@ -1,7 +1,8 @@
 """Who listens to what: one reader for each workflow that somebody listens to, whose rows go to all of them.
 
 A listener that comes back with the id that it saw last catches up from the database first, at its own pace, and joins
-the others when it has nothing left to read. One that cannot keep up is let go, and can resume; nobody waits for it.
+the others when it has nothing left to read. So does one that a burst has left behind. One that does not keep up because
+its other end hardly reads is let go, and can resume; nobody waits for it.
 """
 
 import asyncio
@@ -28,25 +29,33 @@ Permit = Callable[[], Awaitable[str | None]]
 
 _PAGE = 500
 _AT_ONCE = 50  # listeners that are handed something before others get their turn
-_MOST_WAITING = 2_000  # entries that may wait for one listener
+_MOST_WAITING = 2_000  # entries that may wait for one listener; more of them it reads by itself
 _MOST_BYTES = 2 * 1024 * 1024
 _CHECK_EVERY = 2.0
+_SLOW = 5.0  # seconds that a piece took to leave for somebody whom the others have left behind
 _PATIENCE = 30.0  # seconds that one piece may take to leave; then nobody is reading at the other end
 _CHECK_SPAN = 0.005  # seconds for each session to be asked about: thousands of them take some percent of a core
 
 
 class Listener:
-    """One open stream. `waiting` is bounded; `reason` is set when it has to end."""
+    """One open stream. `waiting` is bounded; `reason` is set when it has to end.
+
+    While it is `behind`, it reads by itself, and what the others are told is not kept for it.
+    """
 
     def __init__(self, matches: Matches, permit: Permit, permit_key: Any, after: int) -> None:
         self.matches = matches
         self.permit = permit
         self.permit_key = permit_key
         self.position = after
+        self.behind = True
         self.reason: str | None = None
         self.writer: asyncio.Task[Any] | None = None
         self.writing_since: float | None = None
         """When the piece that is on its way was begun."""
+        self.took = 0.0
+        """Seconds that the last one needed."""
+        self._taken = after
         self._waiting: list[bytes] = []
         self._entries = 0
         self._bytes = 0
@@ -54,7 +63,7 @@ class Listener:
 
     def offer(self, piece: Piece) -> None:
         """All of it that comes after what it has."""
-        if piece.last <= self.position or self.reason is not None:
+        if piece.last <= self.position or self.behind or self.reason is not None:
             return
         self.position = piece.last
         if not piece.count:
@@ -64,8 +73,7 @@ class Listener:
         self._bytes += len(piece.frames)
         if self._entries > _MOST_WAITING or self._bytes > _MOST_BYTES:
             self._waiting.clear()
-            self.end("too slow; resume from the last id")
-            return
+            self.behind, self.position = True, self._taken
         self._wake()
 
     def end(self, reason: str) -> None:
@@ -73,13 +81,22 @@ class Listener:
             self.reason = reason
         self._wake()
 
+    def end_if_slow(self) -> None:
+        """It was left behind: by a burst, or because hardly anybody reads at the other end?"""
+        if self.took > _SLOW:
+            self.end("too slow; resume from the last id")
+
+    def read(self, last: int) -> None:
+        """It has everything up to here, and nothing waits for it."""
+        self.position = self._taken = last
+
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     async def take(self, patience: float) -> bytes:
-        """All that waits, as one piece; empty after the time, or when the stream has to end."""
-        if not self._waiting and self.reason is None:
+        """All that waits, as one piece; empty after the time, or when the stream has to end or to catch up."""
+        if not self._waiting and not self.behind and self.reason is None:
             # Not `asyncio.timeout` and an `asyncio.Event`: thousands wait at once, and each wakes for each entry.
             loop = asyncio.get_running_loop()
             self._waiter = loop.create_future()
@@ -89,7 +106,7 @@ class Listener:
             finally:
                 timer.cancel()
                 self._waiter = None
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._taken = self._waiting, [], self.position
         self._entries = self._bytes = 0
         return waiting[0] if len(waiting) == 1 else b"".join(waiting)
 
@@ -111,7 +128,9 @@ async def _hand_out(entries: Sequence[Entry], listeners: Sequence[Listener]) -> 
     """
     pieces: dict[Matches, Piece] = {}
     for number, listener in enumerate(listeners, 1):
-        if listener.position >= entries[0].id:
+        if listener.behind:
+            pass  # it reads by itself
+        elif listener.position >= entries[0].id:
             # It was ahead of the others when it joined them.
             listener.offer(piece_of([entry for entry in entries if entry.id > listener.position], listener.matches))
         else:
@@ -214,7 +233,7 @@ class Hub:
         if self._keeper is None:
             self._keeper = self._loop.create_task(self._keep())
         try:
-            yield listener, self._missed(kind, workflow_id, listener)
+            yield listener, self.missed(kind, workflow_id, listener)
         finally:
             self._listeners.discard(listener)
             topic = self._topics.get((kind, workflow_id))
@@ -225,11 +244,12 @@ class Hub:
             if not self._listeners:
                 self._rest()
 
-    async def _missed(self, kind: Kind, workflow_id: str, listener: Listener) -> AsyncIterator[bytes]:
+    async def missed(self, kind: Kind, workflow_id: str, listener: Listener) -> AsyncIterator[bytes]:
+        """What it does not have yet; at the end it is among the others."""
         while listener.reason is None:
             entries = await self.after(kind, workflow_id, listener.position)
             if entries:
-                listener.position = entries[-1].id
+                listener.read(entries[-1].id)
                 if frames := piece_of(entries, listener.matches).frames:
                     yield frames
             if len(entries) == _PAGE:
@@ -242,12 +262,12 @@ class Hub:
         topic = self._topics.get((kind, workflow_id))
         if topic is None:
             topic = self._topics[kind, workflow_id] = _Topic(kind, workflow_id, listener.position)
-            topic.listeners.add(listener)
             # A commit may have come between its last read and now, when nobody was there to be woken.
             self._read_soon(topic)
         elif topic.last > listener.position:
             return False
         topic.listeners.add(listener)
+        listener.behind = False
         return True
 
     async def _keep(self) -> None:

@@ -57,26 +57,31 @@ class EventStream:
         await _write(send, listener, b": hello\n\n")
         async for frames in missed:
             await _write(send, listener, frames)
-        while True:
+        while listener.reason is None:
             left = self._expires_at - time.time()
             # Not all at once: thousands that heard the same entry would all say it in the same moment.
             silence = _COMMENT_EVERY * random.uniform(0.7, 1.0)  # noqa: S311
             frames = await listener.take(min(silence, max(left, 0.0)))
-            if frames:
-                await _write(send, listener, frames)
             if self._expires_at <= time.time():
                 listener.end("the access token has expired; resume with a new one")
-            if listener.reason is not None:
-                break
-            if not frames:
+            if frames:
+                await _write(send, listener, frames)
+            elif listener.behind:
+                await self._catch_up(send, listener)
+            elif listener.reason is None:
                 await _write(send, listener, b": still here\n\n")
         await _write(send, listener, end_frame(listener.reason), more=False)
 
+    async def _catch_up(self, send: Any, listener: Listener) -> None:
+        listener.end_if_slow()
+        async for frames in self._hub.missed(*self._what, listener):
+            await _write(send, listener, frames)
+
 
 async def _write(send: Any, listener: Listener, body: bytes, *, more: bool = True) -> None:
-    listener.writing_since = time.monotonic()
+    listener.writing_since = begun = time.monotonic()
     await send({"type": "http.response.body", "body": body, "more_body": more})
-    listener.writing_since = None
+    listener.writing_since, listener.took = None, time.monotonic() - begun
 
 
 async def _until_gone(receive: Any, listener: Listener) -> None:
