@@ -107,8 +107,8 @@ def _body(document: Member, operation: Member) -> str:
         return ""
     content = operation["requestBody"]["content"]
     schema = _resolved(document, next(iter(content.values()))["schema"])
-    needed = schema.get("required", [])
-    fields = ((name, name in needed, of.get("description", ""), of) for name, of in schema["properties"].items())
+    needed, members = schema.get("required", []), schema.get("properties", {})
+    fields = ((name, name in needed, of.get("description", ""), of) for name, of in members.items())
     kinds = ", ".join(f"<code>{escape(kind)}</code>" for kind in content)
     return _table("Body", fields) + f'<p class="kinds">as {kinds}</p>'
 
@@ -185,6 +185,8 @@ def _data(content: Member) -> list[list[str]]:
     }
     if kind == "application/json":
         return [["--json", json.dumps(fields, ensure_ascii=False)]]
+    if kind.endswith("json"):
+        return [["-H", f"Content-Type: {kind}"], ["--data", json.dumps(fields, ensure_ascii=False)]]
     return [["--data-urlencode", f"{name}={value}"] for name, value in fields.items()]
 
 

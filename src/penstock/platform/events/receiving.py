@@ -29,7 +29,17 @@ _MOST_NAMED = 20
 @dataclass
 class _Receive(Operation):
     def __post_init__(self) -> None:
-        one = Schema(type=OpenAPIType.OBJECT, required=["specversion", "id", "source", "type"])
+        one = Schema(
+            type=OpenAPIType.OBJECT,
+            required=["specversion", "id", "source", "type"],
+            properties={
+                "specversion": Schema(type=OpenAPIType.STRING, description="`1.0`.", examples=["1.0"]),
+                "id": Schema(type=OpenAPIType.STRING, description="With `source`, the event's name.", examples=["17"]),
+                "source": Schema(type=OpenAPIType.STRING, description="Who tells it.", examples=[_EVENT["source"]]),
+                "type": Schema(type=OpenAPIType.STRING, description="What happened.", examples=[_EVENT["type"]]),
+                "data": Schema(description="Any JSON.", examples=[_EVENT["data"]]),
+            },
+        )
         many = Schema(type=OpenAPIType.ARRAY, items=one)
         self.request_body = RequestBody(
             content={
