@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from penstock.dsl.model import Workflow
 from penstock.engine.embedded.calendar import next_time
-from penstock.engine.embedded.execution import Execution, encoded
+from penstock.engine.embedded.execution import Execution, encoded, rfc3339
 from penstock.engine.embedded.listener import CONSUMED, Offered
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.subflows import born
@@ -225,7 +225,7 @@ class Schedules:
                 "{}",
                 "pending",
                 at,
-                metadata=encoded({"planned_for": planned}),
+                metadata=encoded({"planned_for": rfc3339(planned)}),
             )
             if not await self._parts.exists(id_):
                 portion_of = id_

@@ -83,6 +83,8 @@ def _valid(event: Any, at: str) -> Event:
         if not isinstance(value, str | int | bool) or (isinstance(value, str) and len(value) > _LONGEST):
             raise _wrong(f"{at}/{name}", f"expected text of {_LONGEST} characters at most, a whole number or a boolean")
     if "data_base64" in event:
+        if "data" in event:
+            raise _wrong(f"{at}/data_base64", "an event has either data or data_base64")
         _require_base64(event, at)
     encoded = msgspec.json.encode(event)
     if len(encoded) > _MOST_BYTES:

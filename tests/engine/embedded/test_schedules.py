@@ -1,0 +1,109 @@
+"""What starts by itself: when it is next, what is made up for, and what ends it. No test waits for a real plan."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from penstock.engine.embedded.execution import rfc3339
+from penstock.storage import Statement, now
+from penstock.storage.engine_tables import workflow_schedules
+from tests.conftest import Serve
+from tests.engine.embedded.running import came
+from tests.engine.embedded.shop import Shop, definition, reopened, shop
+
+pytestmark = pytest.mark.anyio
+_HOUR = 3_600_000_000
+_FORGET = Statement(update(workflow_schedules).values(next_run_at=None))
+_SAY = "do: [{say: {set: {x: 1}}}]"
+
+
+async def _next(here: Shop, workflow: str) -> str | None:
+    answer: dict[str, Any] = (await here.owner.get(f"/workflows/{workflow}/status")).json()
+    return answer["next_run_at"]
+
+
+async def _planned(here: Shop, workflow: str) -> bool:
+    return await _next(here, workflow) is not None
+
+
+async def _set(here: Shop, plan: Statement) -> None:
+    async with here.scene.parts.database.transaction() as tx:
+        await tx.run(plan)
+
+
+async def test_a_deployed_schedule_says_when_it_is_next_until_it_is_replaced_or_stopped(serve: Serve) -> None:
+    async with shop(serve) as here:
+        workflow = await here.workflow(
+            "yearly", f"schedule: {{cron: '@yearly'}}\n{_SAY}", metadata="{timezone: Asia/Tokyo}"
+        )
+        assert await _next(here, workflow) is None
+        await here.deploy(workflow)
+        first = await _next(here, workflow)
+        assert first is not None
+        assert first.endswith("-12-31T15:00:00.000000Z")
+        daily = definition("yearly", f"schedule: {{cron: ' @daily '}}\n{_SAY}")
+        await here.owner.put(f"/workflows/{workflow}", {"config_yaml": daily})
+        assert await _next(here, workflow) == first  # not deployed yet
+        await here.deploy(workflow)
+        assert (await _next(here, workflow) or "").endswith("T00:00:00.000000Z")
+        assert (await here.post(f"/workflows/{workflow}/stop")).status_code == 200
+        assert await _next(here, workflow) is None
+        assert await here.executions(workflow) == []
+
+
+async def test_runs_that_were_missed_are_made_up_for_once(serve: Serve) -> None:
+    async with shop(serve) as here:
+        hourly = await here.workflow("hourly", f"schedule: {{every: {{hours: 1}}}}\n{_SAY}", deploy=True)
+        cron = await here.workflow("cron", f"schedule: {{cron: '*/5 * * * *'}}\n{_SAY}", deploy=True)
+        assert await here.executions(hourly) == []
+        plan = Statement(update(workflow_schedules).values(next_run_at=(missed := now() - 10 * _HOUR - 7)))
+        await _set(here, plan)
+    async with reopened(serve, here) as there:
+        for workflow in (hourly, cron):
+            done = (await there.started(workflow))[0]
+            assert (done["trigger_type"], done["status"]) == ("schedule", "completed")
+            assert done["metadata"]["planned_for"] == rfc3339(missed)
+        assert await _next(there, hourly) is not None
+        again = await there.workflow("again", _SAY)
+        await there.run(again)
+        assert [len(await there.executions(each)) for each in (hourly, cron)] == [1, 1]
+
+
+async def test_the_next_run_counts_from_the_end_of_the_last_however_it_ended(serve: Serve) -> None:
+    after = "schedule: {after: {hours: 1}}\n"
+    async with shop(serve) as here:
+        failing = await here.workflow(
+            "failing", f"{after}input: {{schema: {{document: {_SCHEMA}}}}}\n{_SAY}", deploy=True
+        )
+        napping = await here.workflow("napping", f"{after}do: [{{nap: {{wait: {{hours: 1}}}}}}]", deploy=True)
+        failed = (await here.started(failing))[0]
+        assert failed["status"] == "failed"
+        assert failed["error"]["type"].endswith("/validation")
+        await came(lambda: _planned(here, failing))
+
+        async def naps() -> bool:
+            return len(await here.executions(napping, status="running")) == 1
+
+        await came(naps)
+        assert await _next(here, napping) is None
+        await here.post(f"/executions/{(await here.executions(napping))[0]['id']}/cancel")
+        assert await _next(here, napping) is not None
+        assert len(await here.executions(failing)) == 1
+
+
+_SCHEMA = "{type: object, required: [order]}"
+
+
+async def test_a_plan_that_was_lost_with_its_execution_is_made_again(serve: Serve) -> None:
+    async with shop(serve) as here:
+        workflow = await here.workflow("after", f"schedule: {{after: {{hours: 1}}}}\n{_SAY}", deploy=True)
+        events = await here.workflow("on", f"schedule: {{on: {{one: {{with: {{type: x}}}}}}}}\n{_SAY}", deploy=True)
+        await here.started(workflow)
+        await came(lambda: _planned(here, workflow))
+        await _set(here, _FORGET)
+        assert await _next(here, workflow) is None
+    async with reopened(serve, here) as there:
+        await came(lambda: _planned(there, workflow))
+        assert await _next(there, events) is None
+        assert len(await there.executions(workflow)) == 1
