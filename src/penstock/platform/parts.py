@@ -7,6 +7,7 @@ import msgspec
 from penstock.accounts.service import Accounts
 from penstock.egress import Egress
 from penstock.engine.asked import Engine
+from penstock.platform.executions.arrivals import Arrivals
 from penstock.platform.iam.service import Iam
 from penstock.platform.secrets.vault import Vault
 from penstock.platform.tokens import Tokens
@@ -26,6 +27,7 @@ class Parts(msgspec.Struct, frozen=True):
     egress: Egress
     iam: Iam
     checker: Checker
+    arrivals: Arrivals
     engine: Engine | None = None
 
 

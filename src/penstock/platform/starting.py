@@ -6,6 +6,7 @@ from penstock.accounts.service import Accounts
 from penstock.egress import Egress
 from penstock.platform.auth.journal import AuditJournal
 from penstock.platform.engine import start_engine
+from penstock.platform.executions.arrivals import Arrivals
 from penstock.platform.iam.service import Iam
 from penstock.platform.iam.sign_in.saml import CompanySaml
 from penstock.platform.iam.types import Types
@@ -37,4 +38,4 @@ async def start(
     engine = await start_engine(stack, settings, database, vault, egress)
     tokens = Tokens(settings, accounts.secret)
     checker = Checker(frozenset(settings.processes), engine.jq if engine is not None else None)
-    return Parts(settings, database, accounts, tokens, vault, streams, egress, iam, checker, engine)
+    return Parts(settings, database, accounts, tokens, vault, streams, egress, iam, checker, Arrivals(database), engine)

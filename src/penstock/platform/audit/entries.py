@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MASK = "********"
 _SECRET_WORDS = ("password", "secret", "token", "private_key", "credential")
 _LONGEST_AGENT = 500
-_ADD = Statement(insert(audit_entries).values({column.name: bindparam(column.name) for column in audit_entries.c}))
+ADD = Statement(insert(audit_entries).values({column.name: bindparam(column.name) for column in audit_entries.c}))
 
 
 async def record(
@@ -36,8 +36,24 @@ async def record(
     details: dict[str, Any] | None = None,
 ) -> None:
     """`action` is `<what>.<verb>`; what is also the resource's word, unless another is given."""
+    entry = _entry(call, action, user_id, organization_id, resource_id, resource_type, details)
+    logs: list[str | None] = [company_id]
+    if company_id is None and user_id is not None and action.startswith("auth."):
+        logs = [row[0] for row in await tx.all(ROOTS, user_id=user_id)] or [None]
+    await tx.run_many(ADD, [entry | {"id": uuid7(), "company_id": log} for log in logs])
+
+
+def _entry(
+    call: Call | Visitor,
+    action: str,
+    user_id: str | None,
+    organization_id: str | None,
+    resource_id: str | None,
+    resource_type: str,
+    details: dict[str, Any] | None,
+) -> dict[str, Any]:
     by = call if isinstance(call, Visitor) else Visitor(call.origin.client, call.header(b"user-agent"), "", False)
-    entry = {
+    return {
         "organization_id": organization_id,
         "user_id": user_id,
         "action": action,
@@ -50,10 +66,14 @@ async def record(
         "request_id": call.request_id,
         "created_at": now(),
     }
-    logs: list[str | None] = [company_id]
-    if company_id is None and user_id is not None and action.startswith("auth."):
-        logs = [row[0] for row in await tx.all(ROOTS, user_id=user_id)] or [None]
-    await tx.run_many(_ADD, [entry | {"id": uuid7(), "company_id": log} for log in logs])
+
+
+def entry_by(
+    call: Call, access: "Access", action: str, resource_id: str, details: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """What somebody did at a resource, to be written (`ADD`) with what others did there."""
+    entry = _entry(call, action, access.caller.id, access.organization_id, resource_id, "", details)
+    return entry | {"id": uuid7(), "company_id": access.root_id}
 
 
 async def by(

@@ -103,6 +103,12 @@ def execution_from(row: Row) -> Execution:
     )
 
 
+def pending(id_: str, workflow_id: str, version: int, data: str, at: int) -> Execution:
+    """One that was just triggered."""
+    given = (id_, workflow_id, version, "manual", msgspec.Raw(data.encode()), "pending", _NULL, None, _NULL)
+    return Execution(*given, None, None, None, rfc3339(at), msgspec.Raw(b"{}"))
+
+
 def step_from(row: Row) -> Step:
     id_, execution_id, name, kind, reference, number, attempt, status, *rest = row
     given, output, message, started, completed, metadata = rest
@@ -153,6 +159,18 @@ ADD = Statement(
         metadata=bindparam("metadata"),
     )
     .returning(*COLUMNS)
+)
+ADD_PENDING = Statement(
+    insert(executions).values(
+        id=bindparam("id"),
+        workflow_id=bindparam("workflow_id"),
+        version=bindparam("version"),
+        trigger_type="manual",
+        trigger_data=bindparam("trigger_data"),
+        status="pending",
+        created_at=bindparam("now"),
+        metadata="{}",
+    )
 )
 SAME_KEY = Statement(
     select(*COLUMNS)

@@ -7,6 +7,7 @@ import msgspec
 import structlog
 
 from penstock.dsl.check import errors
+from penstock.dsl.depth import DEEPEST, too_deep
 from penstock.engine.asked import Pending
 from penstock.http.edge import Call
 from penstock.http.times import rfc3339
@@ -15,6 +16,7 @@ from penstock.platform import audit
 from penstock.platform.access import Access
 from penstock.platform.engine import EngineRefused
 from penstock.platform.executions import queries
+from penstock.platform.executions.arrivals import Arrival, Unchecked
 from penstock.platform.executions.queries import Execution, execution_from
 from penstock.platform.parts import Parts
 from penstock.platform.texts import invalid
@@ -49,9 +51,14 @@ def valid_key(text: str | None) -> str | None:
 
 def valid_data(value: Any) -> str:
     """Any JSON, as stored: members sorted, so that the same data is the same text."""
-    encoded = msgspec.json.encode(value, order="sorted")
+    try:
+        encoded = msgspec.json.encode(value, order="sorted")
+    except RecursionError:
+        raise invalid("trigger_data", f"may be nested {DEEPEST} levels deep") from None
     if len(encoded) > _MOST_DATA:
         raise TooLarge(f"trigger_data may have {_MOST_DATA} bytes at most")
+    if too_deep(value, encoded):
+        raise invalid("trigger_data", f"may be nested {DEEPEST} levels deep")
     if _NUL.search(encoded):
         raise invalid("trigger_data", "contains a character that cannot be stored")
     return encoded.decode()
@@ -63,17 +70,9 @@ async def trigger(parts: Parts, call: Call, access: Access, body: Trigger, key: 
     while True:
         try:
             return await _triggered(parts, call, access, body, key, checked)
-        except _Unchecked as draft:
+        except Unchecked as draft:
             # Outside the transaction: while a definition is looked at, others write.
             checked = await _require_valid(parts, str(access.workflow_id), draft.version)
-
-
-class _Unchecked(Exception):
-    """A draft is run for the first time as it is."""
-
-    def __init__(self, version: int) -> None:
-        super().__init__()
-        self.version = version
 
 
 async def _require_valid(parts: Parts, workflow_id: str, version: int) -> int:
@@ -88,11 +87,25 @@ async def _triggered(
     parts: Parts, call: Call, access: Access, body: Trigger, key: str | None, checked: int
 ) -> Triggered:
     workflow_id, data = str(access.workflow_id), valid_data(body.trigger_data)
+    if key is not None:
+        return await _triggered_once(parts, call, access, data, key, checked)
+    id_, at = uuid7(), now()
+
+    def audit_entry(version: int) -> dict[str, Any]:
+        details = {"workflow_id": workflow_id, "version": version}
+        return audit.entry_by(call, access, "execution.trigger", id_, details)
+
+    arrival = Arrival(id_, workflow_id, data, at, lambda workflow: _version_to_run(workflow, checked), audit_entry)
+    version = await parts.arrivals.add(arrival)
+    await start(parts, Pending(id_, workflow_id, str(access.project_id), version, "manual", data, at))
+    return Triggered(queries.pending(id_, workflow_id, version, data, at), created=True)
+
+
+async def _triggered_once(parts: Parts, call: Call, access: Access, data: str, key: str, checked: int) -> Triggered:
+    workflow_id = str(access.workflow_id)
     async with parts.database.transaction() as tx:
-        workflow = await tx.one(queries.WORKFLOW if key is None else queries.WORKFLOW_ALONE, id=workflow_id)
-        if workflow is None:
-            raise NotFound("there is no such workflow")
-        if key is not None and (before := await _made_before(tx, workflow_id, key, data)) is not None:
+        workflow = await tx.one(queries.WORKFLOW_ALONE, id=workflow_id)
+        if workflow is not None and (before := await _made_before(tx, workflow_id, key, data)) is not None:
             return Triggered(before, created=False)
         version = _version_to_run(workflow, checked)
         id_, at = uuid7(), now()
@@ -123,14 +136,16 @@ async def _made_before(tx: Transaction, workflow_id: str, key: str, data: str) -
     return execution_from(row)
 
 
-def _version_to_run(workflow: Row, checked: int) -> int:
+def _version_to_run(workflow: Row | None, checked: int) -> int:
+    if workflow is None:
+        raise NotFound("there is no such workflow")
     status, newest, deployed = workflow
     if status == "active":
         return int(deployed)
     if status != "draft":
         raise Conflict(f"the workflow is in status {status}; deploy it first")
     if newest != checked:
-        raise _Unchecked(int(newest))
+        raise Unchecked(int(newest))
     return int(newest)
 
 
