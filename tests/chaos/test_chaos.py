@@ -57,5 +57,5 @@ async def _weather(storm: Storm, disasters: list[Callable[[], Awaitable[None]]])
 async def _account(storm: Storm, database: Database) -> None:
     books = Books(storm)
     await books.read(database)
-    books.check()
     print(f"\n{len(books.rows['executions'])} executions, {len(storm.deaths)} deaths, seed {SEED}")
+    books.check()
