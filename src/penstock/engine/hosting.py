@@ -123,7 +123,7 @@ class Hosting(Host):
         self._require_room()
         self._retries += 1
         self._changed(step, "retried")
-        seconds = max(0, at - self.now()) / 1_000_000
+        seconds = round(max(0, at - self.now()) / 1_000_000, 3)
         self._says(step, "warn", f"{step.task.name}: attempt {attempt} in {seconds:g} s, after {error.message}")
 
     def remembered(self, step: Step) -> None:

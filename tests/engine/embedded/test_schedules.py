@@ -1,7 +1,5 @@
 """What starts by itself: when it is next, what is made up for, and what ends it. No test waits for a real plan."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import update
 
@@ -19,8 +17,8 @@ _SAY = "do: [{say: {set: {x: 1}}}]"
 
 
 async def _next(here: Shop, workflow: str) -> str | None:
-    answer: dict[str, Any] = (await here.owner.get(f"/workflows/{workflow}/status")).json()
-    return answer["next_run_at"]
+    planned: str | None = (await here.owner.get(f"/workflows/{workflow}/status")).json()["next_run_at"]
+    return planned
 
 
 async def _planned(here: Shop, workflow: str) -> bool:
