@@ -7,7 +7,7 @@ import msgspec
 STANDARD = "https://serverlessworkflow.io/spec/1.0.0/errors/"
 # An older spelling of the same, used by the specification's own examples.
 _ALIAS = "https://serverlessworkflow.io/dsl/errors/types/"
-_LONGEST_DETAIL = 2_000
+_LONGEST_TEXT = 2_000
 
 
 class Error(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,8 +62,13 @@ def _standard(type_: str) -> str:
     return STANDARD + type_.removeprefix(_ALIAS) if type_.startswith(_ALIAS) else type_
 
 
+def told(text: str) -> str:
+    """As it can be stored and shown: not endless, and of characters only."""
+    return text[:_LONGEST_TEXT].replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
 def _fault(kind: str, status: int, title: str, detail: str | None) -> Fault:
-    return Fault(Error(STANDARD + kind, status, title, detail[:_LONGEST_DETAIL] if detail is not None else None))
+    return Fault(Error(STANDARD + kind, status, told(title), told(detail) if detail is not None else None))
 
 
 def configuration(title: str, detail: str | None = None, status: int = 400) -> Fault:

@@ -19,7 +19,8 @@ from penstock.streams import Level
 
 __all__ = ["Engine", "EngineRefused", "start_engine"]
 
-_MOST_JQ_OUTPUT = 16 * 1024 * 1024
+# Several times what a step may have: what an expression gives stays in memory for as long as its task takes.
+_MOST_JQ_OUTPUT = 2 * 1024 * 1024
 
 
 async def start_engine(
@@ -59,6 +60,7 @@ def engine_limits(settings: Settings) -> EngineLimits:
     return EngineLimits(
         at_once=settings.executions_at_once,
         step_bytes=settings.step_size,
+        execution_bytes=settings.execution_size,
         log_level=Level[settings.execution_log_level.upper()],
         event_lives=int(settings.event_ttl),
         sinks=tuple(settings.event_sinks),

@@ -167,6 +167,9 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     step_size: Annotated[
         int, Meta(description="Bytes that the output of a step, or of an execution, may have.", ge=1024)
     ] = 256 * 1024
+    execution_size: Annotated[
+        int, Meta(description="Bytes that an execution may store: data of its steps, and what it logs.", ge=1024)
+    ] = 256 * 1024 * 1024
     execution_log_level: Annotated[
         Literal["debug", "info", "warn", "error"], Meta(description="What is kept of the executions' logs, and above.")
     ] = "debug"

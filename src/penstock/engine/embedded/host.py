@@ -6,13 +6,15 @@ from typing import Any
 
 import msgspec
 
+from penstock.dsl.depth import DEEPEST, too_deep
 from penstock.dsl.model import Task, Workflow
 from penstock.engine.embedded import metrics, statements
 from penstock.engine.embedded.execution import Execution, encoded, qualified_name, rfc3339
+from penstock.engine.embedded.lineage import marked
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.sealing import Sealed
 from penstock.engine.embedded.writer import Portion, StepRow
-from penstock.engine.faults import Error, runtime
+from penstock.engine.faults import Error, exhausted, runtime
 from penstock.engine.host import ChildOf, Json, Listening, Step
 from penstock.engine.hosting import Hosting
 from penstock.engine.tasks.secrets import Secrets
@@ -42,6 +44,7 @@ class EmbeddedHost(Hosting):
         self._parts = parts
         self._name = qualified_name(workflow, execution.id)
         self.sealed = Sealed(parts.seal, execution.project_id, secrets)
+        self._stored_bytes = 0
         self._open: dict[str, StepRow] = {}
         self._steps: dict[str, Step] = {}
         self._emitted: dict[str, Json] = {}
@@ -56,6 +59,7 @@ class EmbeddedHost(Hosting):
         """The steps of an earlier life."""
         for row in rows:
             step = self._step_of(row)
+            self._count(row["input_data"], row["output_data"], row["state"])
             self._earlier[step.position] = step
             self._sequence = max(self._sequence, step.sequence)
             if not step.finished:
@@ -119,6 +123,15 @@ class EmbeddedHost(Hosting):
         )
         return step
 
+    def _count(self, *texts: str | None) -> None:
+        self._stored_bytes += sum(len(text) for text in texts if text is not None)
+
+    def _require_room(self) -> None:
+        super()._require_room()
+        if self._stored_bytes > self._parts.limits.execution_bytes:
+            most = self._parts.limits.execution_bytes // 1024
+            raise exhausted("Too much data", f"an execution may store {most:,} KiB at most; keep less with output.as")
+
     def completed(self, step: Step, output: Any) -> None:
         if len(self._encode(output)) > self._parts.limits.step_bytes:
             most = self._parts.limits.step_bytes // 1024
@@ -134,12 +147,15 @@ class EmbeddedHost(Hosting):
         row["status"], row["started_at"], row["completed_at"] = step.status, step.started_at, step.completed_at
         if what in {"started", "skipped"}:
             row["input_data"] = self._encode(self.secrets.mask(step.input))
+            self._count(row["input_data"])
         if what in {"completed", "skipped"}:
             row["output_data"] = self._encode(self.secrets.mask(step.output))
+            self._count(row["output_data"])
         if step.error is not None:
             row["error_message"] = self.secrets.mask_text(step.error.message)
         if step.state or step.error is not None or what == "completed":
             row["state"] = self._state(step)
+            self._count(row["state"])
         if what in _HAPPENED:
             self._tell(portion, step, *_HAPPENED[what])
         self._log(portion, step, what)
@@ -149,6 +165,7 @@ class EmbeddedHost(Hosting):
             self._steps.pop(step.id, None)
             # With the end of its step: it is not emitted again by a walk that finds the step unended.
             if (event := self._emitted.pop(step.id, None)) is not None and step.status != "cancelled":
+                event = marked(event, self.execution)
                 self._parts.inbox.emit(portion, self.execution.project_id, event, self.sealed)
 
     def _state(self, step: Step) -> str | None:
@@ -186,6 +203,7 @@ class EmbeddedHost(Hosting):
 
     def _put_log(self, portion: Portion, level: Level, message: str, module: str, fields: Json) -> None:
         if level >= self._parts.limits.log_level:
+            self._count(message)
             portion.logs.append(
                 NewLog(
                     self.execution.workflow_id,
@@ -205,6 +223,8 @@ class EmbeddedHost(Hosting):
                 text = encoded(data)
             except (TypeError, ValueError, RecursionError):
                 raise runtime("Not JSON", "the data of a step cannot be stored: it is not JSON") from None
+            if too_deep(data, text):
+                raise runtime("Too deep", f"the data of a step may be nested {DEEPEST} levels deep")
             self._encoded = (data, text)
         return text
 

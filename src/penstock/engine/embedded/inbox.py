@@ -15,12 +15,15 @@ from sqlalchemy import bindparam, false, or_, select, true, update
 
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution, rfc3339
+from penstock.engine.embedded.lanes import Lanes
+from penstock.engine.embedded.lineage import unmarked
 from penstock.engine.embedded.listener import Listener, Offered
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.sealing import Sealed
 from penstock.engine.embedded.sinks import Sinks
 from penstock.engine.embedded.writer import Portion, WriterEnded
 from penstock.engine.host import Json, Received, Step
+from penstock.engine.jq import on_behalf_of
 from penstock.engine.tasks.secrets import Secrets
 from penstock.storage import Row, Statement, StorageError, now
 from penstock.storage.engine_tables import inbox
@@ -33,7 +36,7 @@ log = structlog.get_logger()
 
 _LOOK_EVERY = 1.0
 _LOOK_FOR_LOST_EVERY = 5  # looks
-_PAGE = 500
+_PAGE = 100
 _JUST_NOW = 60 * 1_000_000
 
 ADD = statements.ADD_EVENT_IN
@@ -71,6 +74,9 @@ class Inbox:
         self._listeners: defaultdict[str, set[Listener]] = defaultdict(set)
         self._something = asyncio.Event()
         self._last = 0
+        self._lanes = Lanes()
+        self._behind = False
+        """Something was left in the database, as its project has enough in memory: the next look begins there."""
         self._sinks = Sinks(parts)
         self._underway: dict[int, asyncio.Task[None]] = {}
         """Offered, and not yet handled: somebody has not decided, or a sink does not take it."""
@@ -97,7 +103,7 @@ class Inbox:
                     # What was emitted a moment ago is on its way to the disk.
                     await self._parts.writer.flush()
                     # From the beginning now and then: what could not be offered is offered again.
-                    await self._look(0 if looks % _LOOK_FOR_LOST_EVERY == 0 else self._last)
+                    await self._look(0 if self._behind or looks % _LOOK_FOR_LOST_EVERY == 0 else self._last)
                 except StorageError as error:
                     log.warning("events wait for the database", error=str(error))
         finally:
@@ -105,16 +111,20 @@ class Inbox:
                 task.cancel()
 
     async def _look(self, after: int) -> None:
+        full: set[str] = set()
         while rows := await self._parts.database.all(_UNHANDLED, after=after):
             # Whoever was deployed before an event came hears of it.
             await self._parts.schedules.refresh()
             for row in rows:
-                after = int(row["id"])
-                if after not in self._underway:
-                    await self._offer(row)
+                after, project_id = int(row["id"]), str(row["project_id"])
+                if self._lanes.full(project_id):
+                    full.add(project_id)
+                if after not in self._underway and project_id not in full:
+                    self._offer(row)
             self._last = max(self._last, after)
+        self._behind = bool(full)
 
-    async def _offer(self, row: Row) -> None:
+    def _offer(self, row: Row) -> None:
         number, project_id, at = int(row["id"]), str(row["project_id"]), now()
         if max(row["expires_at"], row["received_at"] + _JUST_NOW) < at:
             # It came while no engine ran, and nobody waits for it any more.
@@ -125,22 +135,35 @@ class Inbox:
             self._parts.writer.of("").writes.append((_HANDLED, {"id_": number}))
             return
         decisions = [listener.offer(offered) for listener in list(self._listeners.get(project_id, ()))]
-        await self._parts.schedules.offer(project_id, offered)
-        task = asyncio.create_task(self._when_decided(offered, decisions, emitted=bool(row["emitted"])))
+        size = len(row["event"])
+        self._lanes.take(project_id, size)
+        task = asyncio.create_task(self._handle(project_id, offered, size, decisions, emitted=bool(row["emitted"])))
         self._underway[number] = task
         task.add_done_callback(lambda _: self._underway.pop(number, None))
 
     def _opened(self, number: int, project_id: str, text: str) -> Offered | None:
         sealed = Sealed(self._parts.seal, project_id, Secrets({}))
         try:
-            event = sealed.read(text)
+            event, lineage = unmarked(sealed.read(text))
         except Exception as error:
             # Sealed with a key that is gone. The others are not to wait for it.
             log.error("an event cannot be read", number=number, project_id=project_id, exc_info=error)
             return None
-        return Offered(Received(number, event), sealed.secrets.learned)
+        return Offered(Received(number, event), sealed.secrets.learned, lineage)
 
-    async def _when_decided(self, offered: Offered, decisions: list["asyncio.Future[None]"], *, emitted: bool) -> None:
+    async def _handle(
+        self, project_id: str, offered: Offered, size: int, decisions: list["asyncio.Future[None]"], *, emitted: bool
+    ) -> None:
+        on_behalf_of.set(project_id)
+        async with self._lanes.turn(project_id, size):
+            try:
+                await self._parts.schedules.offer(project_id, offered)
+            except Exception as error:
+                # It would be the same the next time, and the next events wait for this one.
+                number = offered.received.number
+                log.error("an event could not be offered", number=number, project_id=project_id, exc_info=error)
+        if self._behind and not self._lanes.full(project_id):
+            self._something.set()
         if decisions:
             await asyncio.wait(decisions)
         if emitted:

@@ -10,6 +10,7 @@ from penstock.dsl.expressions import ExpressionFailed
 from penstock.dsl.values import expression_of
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution, encoded
+from penstock.engine.embedded.lineage import LONGEST_CHAIN, MOST_OF_ONE, passed_on
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.subflows import row_of
 from penstock.engine.embedded.writer import Portion
@@ -20,7 +21,6 @@ from penstock.streams import ExecutionChange, Level, NewLog
 
 log = structlog.get_logger()
 
-_LONGEST_CHAIN = 32
 _FROM = Statement(
     select(
         workflow_links.c.id,
@@ -66,11 +66,12 @@ class Links:
                 NewLog(source.workflow_id, Level.WARN, f"link skipped: {reason}", "engine", source.id, fields)
             )
 
-        chain = int(source.details.get("chain", 0)) + 1
+        lineage = passed_on(source)
+        chain = int(lineage.get("chain", 0)) + 1
         if row["status"] in {"stopped", "error"}:
             return skip(f"the target is in status {row['status']}")
-        if chain > _LONGEST_CHAIN:
-            return skip(f"a chain ends {_LONGEST_CHAIN} links after its first execution")
+        if chain > LONGEST_CHAIN:
+            return skip(f"a chain ends {LONGEST_CHAIN} links after its first execution")
         if not await self._parts.may_start(str(row["created_by"]), target):
             return skip("who made the link may no longer start the target")
         try:
@@ -78,7 +79,12 @@ class Links:
         except ExpressionFailed as failure:
             return skip(f"config.input failed: {failure}")
         version = int(row["deployed_version"] if row["status"] == "active" else row["version"])
-        metadata = {
+        text = encoded(data)
+        if len(text) > self._parts.limits.step_bytes:
+            return skip(f"its input may have {self._parts.limits.step_bytes // 1024} KiB at most")
+        if not self._parts.families.admit(lineage):
+            return skip(f"of one execution, {MOST_OF_ONE:,} others may come at most")
+        metadata = lineage | {
             "link": {"id": str(row["id"]), "execution_id": source.id, "workflow_id": source.workflow_id},
             "chain": chain,
         }
@@ -89,7 +95,7 @@ class Links:
                 str(row["project_id"]),
                 version,
                 "link",
-                encoded(data),
+                text,
                 "pending",
                 now(),
                 metadata=encoded(metadata),

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, true, update
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.sealing import Sealed
 from penstock.engine.embedded.writer import Writer
-from penstock.engine.host import Received
+from penstock.engine.host import Json, Received
 from penstock.storage import Statement
 from penstock.storage.engine_tables import inbox
 
@@ -20,6 +20,8 @@ class Offered(msgspec.Struct, frozen=True):
     received: Received
     hidden: frozenset[str] = frozenset()
     """Secrets of whoever emitted it: who consumes it hides them, too."""
+    lineage: Json = {}
+    """What it passes on to an execution that it starts."""
 
 
 class Listener:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from penstock.engine.embedded.definitions import Definitions
     from penstock.engine.embedded.execution import Execution
     from penstock.engine.embedded.inbox import Inbox
+    from penstock.engine.embedded.lineage import Families
     from penstock.engine.embedded.links import Links
     from penstock.engine.embedded.schedules import Schedules
     from penstock.engine.embedded.slots import Slots
@@ -28,6 +29,8 @@ class EngineLimits(msgspec.Struct, frozen=True):
 
     at_once: int = 1_000
     step_bytes: int = 256 * 1024
+    execution_bytes: int = 256 * 1024 * 1024
+    """Of all steps of an execution together, and of its log."""
     log_level: Level = Level.DEBUG
     event_lives: int = 24 * 3600
     """Seconds that an event waits for somebody who listens."""
@@ -64,6 +67,8 @@ class EngineParts:
     """Puts an execution that is durable (or will be with the next batch) to those that wait for their turn."""
     cancel: Callable[[str], Awaitable[None]]
     """Ends an execution as cancelled; returns when it has ended."""
+
+    families: "Families"
 
     async def exists(self, execution_id: str) -> bool:
         return await self.database.one(statements.ENDED, id=execution_id) is not None

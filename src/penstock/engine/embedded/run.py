@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from penstock.dsl.depth import DEEPEST, too_deep
 from penstock.dsl.model import Workflow
 from penstock.engine.embedded import metrics, statements
 from penstock.engine.embedded.execution import Execution, encoded, qualified_name, rfc3339
@@ -18,6 +19,7 @@ from penstock.engine.embedded.subflows import Ended
 from penstock.engine.embedded.writer import Portion, WriterEnded
 from penstock.engine.faults import Error, Fault, runtime
 from penstock.engine.interpreter import interpret
+from penstock.engine.jq import on_behalf_of
 from penstock.engine.tasks.secrets import Secrets
 from penstock.storage import Row, now
 from penstock.streams import ExecutionChange, Level, NewEvent, NewLog
@@ -79,6 +81,7 @@ class Run:
             await asyncio.wait([self._task])
 
     async def _live(self, at_end: Outcome | None) -> None:
+        on_behalf_of.set(self.execution.project_id)
         try:
             if not self.execution.found or await self._is_unended():
                 await self._end(at_end or (CANCELLED if self._cancelling else await self._outcome()))
@@ -87,6 +90,17 @@ class Run:
             pass
         except Exception as error:
             log.error("the engine failed at the end of an execution", execution_id=self.execution.id, exc_info=error)
+            await self._end_anyhow()
+
+    async def _end_anyhow(self) -> None:
+        """With nothing of its own: it would be walked again, and fail at the same place, for ever."""
+        try:
+            if not self.ended:
+                await self._end(Outcome("failed", error=_internal()))
+        except WriterEnded:
+            pass
+        except Exception as error:
+            log.error("an execution cannot be ended", execution_id=self.execution.id, exc_info=error)
 
     async def _is_unended(self) -> bool:
         row = await self._parts.database.one(statements.ENDED, id=self.execution.id)
@@ -106,17 +120,18 @@ class Run:
             raise
         except Exception as error:
             log.error("the engine failed at an execution", execution_id=self.execution.id, exc_info=error)
-            internal = runtime("Internal error", "the server's log says what happened")
-            return Outcome("failed", error=internal.error)
+            return Outcome("failed", error=_internal())
         finally:
             self._walking = False
 
     def _storable(self, output: Any) -> Outcome:
         try:
-            size = len(encoded(output))
+            text = encoded(output)
         except (TypeError, ValueError, RecursionError):
             raise runtime("Not JSON", "the output cannot be stored: it is not JSON") from None
-        if size > self._parts.limits.step_bytes:
+        if too_deep(output, text):
+            raise runtime("Too deep", f"the output may be nested {DEEPEST} levels deep")
+        if len(text) > self._parts.limits.step_bytes:
             most = self._parts.limits.step_bytes // 1024
             raise runtime("Too much data", f"the output may have {most} KiB at most; keep less with output.as")
         return Outcome("completed", output)
@@ -259,6 +274,10 @@ class Run:
         execution = self.execution
         if level >= self._parts.limits.log_level:
             portion.logs.append(NewLog(execution.workflow_id, level, message, "engine", execution.id, fields, at))
+
+
+def _internal() -> Error:
+    return runtime("Internal error", "the server's log says what happened").error
 
 
 def _said(error: dict[str, Any]) -> str:

@@ -15,16 +15,18 @@ from sqlalchemy.dialects.postgresql import insert
 from penstock.dsl.model import Workflow
 from penstock.engine.embedded.calendar import next_time
 from penstock.engine.embedded.execution import Execution, encoded, rfc3339
+from penstock.engine.embedded.lineage import MOST_HOPS, MOST_OF_ONE
 from penstock.engine.embedded.listener import CONSUMED, Offered
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.subflows import born
 from penstock.engine.embedded.triggers import Trigger
 from penstock.engine.embedded.writer import Portion
 from penstock.engine.faults import Fault
-from penstock.engine.host import Received
+from penstock.engine.host import Json
 from penstock.storage import Row, Statement, StorageError, Transaction, now
 from penstock.storage.engine_tables import workflow_schedules
 from penstock.storage.platform_tables import executions, workflows
+from penstock.streams import Level, NewLog
 
 log = structlog.get_logger()
 
@@ -88,7 +90,7 @@ _REMIND = Statement(
 )
 _STATE = Statement(
     update(workflow_schedules)
-    .where(workflow_schedules.c.workflow_id == bindparam("id_"))
+    .where(workflow_schedules.c.workflow_id == bindparam("id_"), workflow_schedules.c.version == bindparam("version_"))
     .values(state=bindparam("state"))
 )
 NEXT_RUN = Statement(
@@ -128,6 +130,8 @@ class Schedules:
         self._something = asyncio.Event()
         self._seen: tuple[Any, ...] = ()
         self._triggers: dict[str, Trigger] = {}
+        self._versions: dict[str, int] = {}
+        """What was looked at, whether events start it or not: thousands are not read again because of one."""
         self._looking = asyncio.Lock()
 
     def wake(self) -> None:
@@ -179,30 +183,26 @@ class Schedules:
             return
         rows = {str(row["workflow_id"]): row for row in await self._parts.database.all(_ALL)}
         self._triggers = {id_: each for id_, each in self._triggers.items() if id_ in rows}
+        self._versions = {id_: version for id_, version in self._versions.items() if id_ in rows}
         for id_, row in rows.items():
             await self._take_in(id_, row)
         self._seen = seen
 
     async def _take_in(self, workflow_id: str, row: Row) -> None:
         version = int(row["version"])
-        known = self._triggers.get(workflow_id)
-        if known is not None and known.version == version:
+        if self._versions.get(workflow_id) == version:
             return
         try:
             workflow = await self._parts.definitions.get(workflow_id, version)
         except Fault as fault:
             log.error("a schedule cannot be read", workflow_id=workflow_id, error=str(fault))
             return
+        self._versions[workflow_id] = version
         self._triggers.pop(workflow_id, None)
         if workflow.schedule.on is not None:
-            trigger = Trigger(self._parts, workflow_id, str(row["project_id"]), version, workflow)
-            try:
-                await trigger.restore(str(row["state"]))
-            except Exception as error:
-                # Sealed with a key that is gone: it waits for its events from the beginning.
-                log.error("what a trigger waits with cannot be read", workflow_id=workflow_id, exc_info=error)
-                trigger = Trigger(self._parts, workflow_id, str(row["project_id"]), version, workflow)
-            self._triggers[workflow_id] = trigger
+            self._triggers[workflow_id] = Trigger(
+                self._parts, workflow_id, str(row["project_id"]), version, workflow, str(row["state"])
+            )
 
     async def _start(self, row: Row) -> None:
         workflow_id, version, planned = str(row["workflow_id"]), int(row["version"]), int(row["next_run_at"])
@@ -212,6 +212,10 @@ class Schedules:
             following = _next(workflow, planned, at)
         except Fault as fault:
             log.error("a schedule cannot be kept", workflow_id=workflow_id, error=str(fault))
+            following = None
+        except (ValueError, ArithmeticError) as error:
+            # A defect of ours; all others must not wait for it.
+            log.error("a schedule cannot be kept", workflow_id=workflow_id, exc_info=error)
             following = None
         else:
             # Named by what it is for, so that it is one execution however often it is started.
@@ -244,32 +248,54 @@ class Schedules:
             self._something.set()
 
     async def offer(self, project_id: str, offered: Offered) -> None:
-        """An event came: which workflows does it start?"""
-        async with self._looking:
-            for trigger in list(self._triggers.values()):
-                if trigger.project_id == project_id and (events := await trigger.offer(offered)) is not None:
-                    await self._start_by(trigger, offered.received, events)
+        """An event came: which workflows does it start? One project's events come one at a time."""
+        for trigger in list(self._triggers.values()):
+            if trigger.project_id == project_id and (events := await trigger.offer(offered)) is not None:
+                await self._start_by(trigger, offered, events)
 
-    async def _start_by(self, trigger: Trigger, received: Received, events: list[Received]) -> None:
+    async def _start_by(self, trigger: Trigger, offered: Offered, events: list[Json]) -> None:
+        received = offered.received
         id_ = str(uuid.uuid5(uuid.UUID(trigger.workflow_id), f"event {received.number}"))
         starts = bool(events) and not await self._parts.exists(id_)
         # All in one batch: an event that is consumed has its execution.
         portion = self._parts.writer.of(id_)
         portion.writes.append((CONSUMED, {"id_": received.number}))
-        portion.writes.append((_STATE, {"id_": trigger.workflow_id, "state": trigger.sealed.stored(trigger.state)}))
+        portion.writes.append(
+            (
+                _STATE,
+                {
+                    "id_": trigger.workflow_id,
+                    "version_": trigger.version,
+                    "state": trigger.sealed.stored(trigger.state),
+                },
+            )
+        )
         if not starts:
             return
-        data = [each.event for each in events]
+        if (refusal := self._refusal(offered)) is not None:
+            message = f"not started by the event {received.number}: {refusal}"
+            portion.logs.append(NewLog(trigger.workflow_id, Level.WARN, message, "engine"))
+            return
         execution = Execution(
             id_,
             trigger.workflow_id,
             trigger.project_id,
             trigger.version,
             "event",
-            encoded(trigger.sealed.secrets.mask(data)),
+            encoded(trigger.sealed.secrets.mask(events)),
             "pending",
             now(),
-            metadata=encoded({"events": [str(each.event.get("id")) for each in events]}),
-            sealed=trigger.sealed.sealed(data),
+            metadata=encoded(offered.lineage | {"events": [str(each.get("id")) for each in events]}),
+            sealed=trigger.sealed.sealed(events),
         )
         born(self._parts, execution)
+
+    def _refusal(self, offered: Offered) -> str | None:
+        """Why an event starts nothing, when it came of an execution that it would start again and again."""
+        if not offered.lineage:
+            return None
+        if offered.lineage["hops"] > MOST_HOPS:
+            return f"executions that start each other by events end after {MOST_HOPS}"
+        if not self._parts.families.admit(offered.lineage):
+            return f"of one execution, {MOST_OF_ONE:,} others may come at most"
+        return None

@@ -7,6 +7,7 @@ import msgspec
 
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution, encoded
+from penstock.engine.embedded.lineage import DEEPEST, MOST_OF_ONE, passed_on
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.sealing import SEAL_INPUT, SEALED, Sealed
 from penstock.engine.faults import Error, Fault, configuration, runtime
@@ -75,9 +76,16 @@ class Subflows:
     def _start(
         self, parent: Execution, sealed: Sealed, id_: str, target: tuple[str, int], data: Any, *, awaited: bool
     ) -> None:
-        depth = int(parent.details.get("depth", 0)) + 1
-        if depth > _DEEPEST:
-            raise runtime("Too deep", f"workflows may run each other {_DEEPEST} levels deep")
+        lineage = passed_on(parent)
+        depth = int(lineage.get("depth", 0)) + 1
+        if depth > DEEPEST:
+            raise runtime("Too deep", f"workflows may run each other {DEEPEST} levels deep")
+        text = encoded(sealed.secrets.mask(data))
+        if len(text) > self._parts.limits.step_bytes:
+            most = self._parts.limits.step_bytes // 1024
+            raise runtime("Too much data", f"the input of a workflow may have {most} KiB at most")
+        if not self._parts.families.admit(lineage):
+            raise runtime("Too many executions", f"of one execution, {MOST_OF_ONE:,} others may come at most")
         workflow_id, version = target
         origin = {"execution_id": parent.id, "workflow_id": parent.workflow_id}
         execution = Execution(
@@ -86,11 +94,11 @@ class Subflows:
             parent.project_id,
             version,
             "subflow",
-            encoded(sealed.secrets.mask(data)),
+            text,
             "pending",
             now(),
             parent_id=parent.id if awaited else None,
-            metadata=encoded({"parent": origin, "depth": depth}),
+            metadata=encoded(lineage | {"parent": origin, "depth": depth}),
             sealed=sealed.sealed(data),
         )
         born(self._parts, execution)

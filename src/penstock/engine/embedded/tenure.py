@@ -10,6 +10,7 @@ from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution, encoded, qualified_name, rfc3339
 from penstock.engine.embedded.inbox import Inbox
 from penstock.engine.embedded.lease import Lease
+from penstock.engine.embedded.lineage import Families
 from penstock.engine.embedded.links import Links
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.queue import FairQueue
@@ -44,13 +45,12 @@ class Tenure:
         self._dropping: dict[str, asyncio.Task[None]] = {}
         self.taken_up: int | None = None
         """How many it found unended when it began; None until it has looked."""
-        self.taken_up: int | None = None
-        """How many it found unended when it began; None until it has looked."""
         self.left: list[str] = []
         """What had not ended when this turn did."""
         parts.writer = Writer(parts.database, lease, self._drop)
         parts.slots = Slots(parts.limits.at_once, self._admitting.set)
         parts.inbox = Inbox(parts)
+        parts.families = Families()
         parts.subflows = Subflows(parts)
         parts.links = Links(parts)
         parts.schedules = Schedules(parts)
@@ -203,8 +203,6 @@ class Tenure:
             if len(rows) < _PAGE:
                 break
         self._admitting.set()
-        if self.taken_up is None:
-            self.taken_up = taken
         if self.taken_up is None:
             self.taken_up = taken
         if taken:

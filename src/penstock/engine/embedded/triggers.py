@@ -1,11 +1,11 @@
 """schedule.on: a workflow that starts when the events it waits for have come."""
 
 from collections import deque
-from typing import Any
 
 import structlog
 
 from penstock.dsl.model import Workflow
+from penstock.engine.embedded.execution import encoded
 from penstock.engine.embedded.listener import Offered
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.sealing import Sealed
@@ -18,40 +18,44 @@ from penstock.engine.tasks.secrets import Secrets
 
 log = structlog.get_logger()
 _REMEMBERED = 100
+# What it waits with is stored anew with each event.
+_MOST_EVENTS = 1_000
+_MOST_BYTES = 1024 * 1024
 
 
 class Trigger:
-    def __init__(self, parts: EngineParts, workflow_id: str, project_id: str, version: int, workflow: Workflow) -> None:
+    def __init__(
+        self, parts: EngineParts, workflow_id: str, project_id: str, version: int, workflow: Workflow, stored: str
+    ) -> None:
         self.workflow_id = workflow_id
         self.project_id = project_id
         self.version = version
         self._workflow = workflow
         self._flow = DataFlow(parts.performer.jq)
-        self._events: list[Received] = []
         # An event that was consumed may be offered again, after a crash in that very moment.
         self._taken: deque[int] = deque(maxlen=_REMEMBERED)
         self.sealed = Sealed(parts.seal, project_id, Secrets({}))
+        self._stored: str | None = stored
         self._begin()
 
     def _begin(self) -> None:
         assert self._workflow.schedule.on is not None  # noqa: S101 - that is what it is made for
         frame = Frame(Execution(self._workflow, "", None, 0, {}), Scope())
         self._correlator = Correlator(self._flow, self._workflow.schedule.on, frame)
-        self._events = []
+        self._events: list[Received] = []
+        self._bytes = 0
 
     @property
     def state(self) -> Json:
         """What it has consumed and still waits with, for the next life."""
         return {"events": [[each.number, each.event] for each in self._events], "taken": list(self._taken)}
 
-    async def restore(self, text: str) -> None:
-        state: Json = self.sealed.read(text)
-        for number, event in state.get("events", []):
-            await self._take(Received(int(number), event))
-        self._taken.extend(state.get("taken", []))
-
-    async def offer(self, offered: Offered) -> list[Received] | None:
+    async def offer(self, offered: Offered) -> list[Json] | None:
         """None when the event is nothing to it; else the events to start with: none while others are awaited."""
+        if self._stored is not None:
+            # Not before: its filters are asked about all of that, and may take their time.
+            stored, self._stored = self._stored, None
+            await self._restore(stored)
         received = offered.received
         if received.number in self._taken:
             return None
@@ -65,14 +69,30 @@ class Trigger:
             self._taken.append(received.number)
         return events
 
-    async def _take(self, received: Received) -> list[Received] | None:
+    async def _restore(self, stored: str) -> None:
+        try:
+            state: Json = self.sealed.read(stored)
+            for number, event in state.get("events", []):
+                await self._take(Received(int(number), event))
+            self._taken.extend(state.get("taken", []))
+        except Exception as error:
+            # Sealed with a key that is gone: it waits for its events from the beginning.
+            log.error("what a trigger waits with cannot be read", workflow_id=self.workflow_id, exc_info=error)
+            self._begin()
+
+    async def _take(self, received: Received) -> list[Json] | None:
         if not await self._correlator.offer(received.event):
             return None
+        waiting = self._events
         if not self._correlator.only_ends(received.event):
-            self._events.append(received)
-        outputs: list[Any] = [each.event for each in self._events]
-        if not await self._correlator.enough(outputs):
-            return []
-        events = self._events
-        self._begin()
-        return events
+            waiting = [*waiting, received]
+        events = [each.event for each in waiting]
+        if await self._correlator.enough(events):
+            self._begin()
+            return events
+        self._events = waiting
+        self._bytes += len(encoded(received.event))
+        if len(waiting) > _MOST_EVENTS or self._bytes > _MOST_BYTES:
+            log.warning("a trigger waits with too much, and begins anew", workflow_id=self.workflow_id)
+            self._begin()
+        return []

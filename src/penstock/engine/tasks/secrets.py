@@ -62,7 +62,10 @@ class Secrets:
         """The same data; a copy only where something had to be masked."""
         if not self._shown:
             return data
-        return self._mask(data)
+        try:
+            return self._mask(data)
+        except RecursionError:
+            return MASK  # nested too deeply to look for secrets in it
 
     def _mask(self, data: Any) -> Any:
         match data:

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from penstock.dsl.depth import DEEPEST, too_deep
 from penstock.problems import FieldError, Invalid, TooLarge, WrongType
 
 _STRUCTURED = "application/cloudevents+json"
@@ -86,12 +87,21 @@ def _valid(event: Any, at: str) -> Event:
         if "data" in event:
             raise _wrong(f"{at}/data_base64", "an event has either data or data_base64")
         _require_base64(event, at)
-    encoded = msgspec.json.encode(event)
+    _require_storable(event, at)
+    return event
+
+
+def _require_storable(event: Event, at: str) -> None:
+    try:
+        encoded = msgspec.json.encode(event)
+    except RecursionError:
+        encoded = None
+    if encoded is None or too_deep(event, encoded):
+        raise _wrong(f"{at}/data", f"may be nested {DEEPEST} levels deep")
     if len(encoded) > _MOST_BYTES:
         raise TooLarge(f"an event may have {_MOST_BYTES} bytes at most")
     if _NUL.search(encoded):
         raise _wrong(at, "contains a character that cannot be stored")
-    return event
 
 
 def _require_base64(event: Event, at: str) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from penstock.dsl import model
-from penstock.engine.faults import Error, Fault, expression
+from penstock.engine.faults import Error, Fault, expression, told
 from penstock.engine.host import Step
 from penstock.engine.interpreter.scope import Frame, Scope
 from penstock.engine.interpreter.walk import Done, Walk
@@ -38,14 +38,14 @@ def _error(given: Any) -> Error:
         raise expression("Not an error", "an error is an object with type and status")
     try:
         status = int(given.get("status", 500))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise expression("Not an error", "the status of an error is a number") from None
     said = {
-        name: text if isinstance(text := given[name], str) else str(text)
+        name: told(text if isinstance(text := given[name], str) else str(text))
         for name in ("title", "detail", "instance")
         if given.get(name) is not None
     }
-    return Error(str(given.get("type", "about:blank")), status, **said)
+    return Error(told(str(given.get("type", "about:blank"))), status, **said)
 
 
 async def wait(walk: Walk, task: model.Wait, step: Step, frame: Frame, _scope: Scope) -> Done:
