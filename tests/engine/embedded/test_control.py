@@ -174,3 +174,26 @@ do:
         assert unknown.status_code == 400
         sleeper = await here.trigger(await here.workflow("sleeper", _WAITING["sleeping"]))
         assert (await here.post(f"/executions/{sleeper}/rerun")).status_code == 409
+
+
+async def test_a_rerun_from_what_was_done_for_an_event_waits_for_new_events(serve: Serve) -> None:
+    tasks = """
+do:
+  - first: {set: {n: 1}}
+  - ask:
+      listen: {to: {any: [{with: {type: item}}], until: length == 2}}
+      foreach: {item: event, do: [{look: {set: {seen: '${ $event }'}}}, {keep: {set: {got: '${ .seen }'}}}]}
+"""
+    async with shop(serve) as here:
+        workflow = await here.workflow("asking", tasks)
+        id_ = await here.trigger(workflow)
+        await here.at(id_, "ask")
+        for number in (1, 2):
+            await here.send("item", number, id=str(number))
+        assert (await here.ended(id_))["output_data"] == [{"got": 1}, {"got": 2}]
+        reference = next(each["reference"] for each in await here.steps(id_) if each["step_name"] == "keep")
+        again = (await here.owner.post(f"/executions/{id_}/rerun", {"from": reference})).json()["id"]
+        await here.at(again, "ask")
+        for number in (3, 4):
+            await here.send("item", number, id=str(number))
+        assert (await here.ended(again))["output_data"] == [{"got": 3}, {"got": 4}]

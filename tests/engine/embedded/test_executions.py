@@ -3,15 +3,19 @@
 import asyncio
 
 import pytest
+from sqlalchemy import update
 
 from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.queue import FairQueue
 from penstock.engine.embedded.slots import Slots
+from penstock.storage import Statement
+from penstock.storage.platform_tables import workflow_versions
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
-from tests.engine.embedded.shop import definition, shop
+from tests.engine.embedded.shop import definition, reopened, shop
 
 pytestmark = pytest.mark.anyio
+_AGED = Statement(update(workflow_versions).values(config_yaml=definition("aged", "do: [{say: {sing: {x: 1}}}]")))
 _ASK = "do: [{ask: {listen: {to: {one: {with: {type: go}}}}}}, {say: {set: {answer: %s}}}]"
 
 
@@ -118,6 +122,18 @@ async def test_a_project_can_be_deleted_from_under_what_runs_in_it(serve: Serve)
         # Nobody else notices.
         assert await here.output(await here.workflow("quick", "do: [{say: {set: {x: 1}}}]")) == {"x": 1}
         assert (await here.scene.client.get("/readyz")).status_code == 200
+
+
+async def test_a_definition_that_cannot_run_any_more_fails_its_execution_and_says_so(serve: Serve) -> None:
+    async with shop(serve) as here:
+        workflow = await here.workflow("aged", "do: [{say: {set: {x: 1}}}]", deploy=True)
+        async with here.scene.parts.database.transaction() as tx:
+            await tx.run(_AGED)
+    async with reopened(serve, here) as there:
+        done = await there.run(workflow)
+        assert done["status"] == "failed"
+        assert done["error"]["type"].endswith("/configuration")
+        assert done["error"]["title"] == "Not a valid definition"
 
 
 async def test_metrics_say_what_the_engine_does(serve: Serve) -> None:

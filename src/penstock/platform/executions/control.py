@@ -127,7 +127,15 @@ def _before(rows: Any, reference: str) -> list[Row]:
         if row["sequence_num"] < chosen["sequence_num"]
         and row["status"] in _FINISHED
         and not chosen["position"].startswith(f"{row['position']}/")
+        and not _is_of_events(row, chosen)
     ]
+
+
+def _is_of_events(row: Row, chosen: Row) -> bool:
+    """Whether it was done for an event or a message that the chosen step was done for, too, or for one before it.
+    They do not come again: what is done for others must not look as if it had been done."""
+    listened, inside, _ = str(chosen["position"]).partition("/e")
+    return bool(inside) and str(row["position"]).startswith(f"{listened}/e")
 
 
 def _copied(row: Row, execution_id: str) -> dict[str, Any]:
