@@ -1,6 +1,7 @@
 """A real PostgreSQL for tests: the server from a package, in a folder of its own, gone when the tests end."""
 
 import asyncio
+import fcntl
 import os
 import secrets
 import shutil
@@ -11,7 +12,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import asyncpg
@@ -20,6 +21,7 @@ from penstock.storage import open_database
 
 _PATIENCE = 120  # a machine with more to do than cores takes its time
 _ROOM = 1024**3
+_PREFIX = "penstock-pg-"
 _READ = stat.S_IRGRP | stat.S_IROTH
 _EXECUTE = stat.S_IXGRP | stat.S_IXOTH
 # Nothing in it outlives the tests, so nothing needs to reach the disk.
@@ -41,10 +43,9 @@ def running() -> Iterator[str]:
     only its programs are used.
     """
     programs, user = _programs()
-    folder = Path(tempfile.mkdtemp(prefix="penstock-pg-", dir=_in_memory()))
-    if user is not None:
-        shutil.chown(folder, user)
-    try:
+    with _folder() as folder:
+        if user is not None:
+            shutil.chown(folder, user)
         subprocess.run(
             [programs / "initdb", "-D", folder / "data", "-U", "postgres", "--auth=trust", "--encoding=utf8", "-N"],
             user=user, cwd=folder, check=True, capture_output=True, timeout=_PATIENCE,
@@ -61,8 +62,25 @@ def running() -> Iterator[str]:
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(_PATIENCE)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """Locked for as long as we live. What a test process that was killed has left in memory is removed by the next;
+    a server of its that still runs ends when it finds its files gone."""
+    parent = _in_memory() or Path(tempfile.gettempdir())
+    for left in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError), (left / "lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    with (folder / "taken").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / "taken").rename(folder / "lock")
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _in_memory() -> Path | None:
