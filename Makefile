@@ -17,7 +17,7 @@ run: $(VENV)/.run ## set up what is needed, then serve at http://127.0.0.1:8080
 	@$(BIN)/penstock serve
 
 test: $(VENV)/.dev $(NODE_PEERS) ## set up what is needed, then run every test
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist=worksteal
 
 fuzz: $(VENV)/.dev ## send what nobody would: requests made up from our own OpenAPI document
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-200} FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(BIN)/pytest tests/platform/test_openapi_holds.py
