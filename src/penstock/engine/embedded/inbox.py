@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from sqlalchemy import bindparam, false, or_, select, true, update
+from sqlalchemy import bindparam, false, func, or_, select, true, update
 
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution, rfc3339
@@ -37,6 +37,7 @@ log = structlog.get_logger()
 _LOOK_EVERY = 1.0
 _LOOK_FOR_LOST_EVERY = 5  # looks
 _PAGE = 100
+_KEPT_AT_ONCE = 20
 _JUST_NOW = 60 * 1_000_000
 
 ADD = statements.ADD_EVENT_IN
@@ -46,14 +47,21 @@ _UNHANDLED = Statement(
     .order_by(inbox.c.id)
     .limit(_PAGE)
 )
-_kept = select(inbox.c.id, inbox.c.event).where(
-    inbox.c.project_id == bindparam("project_id"), inbox.c.expires_at > bindparam("now")
+_LAST = Statement(select(func.max(inbox.c.id)))
+_kept = (
+    select(inbox.c.id, inbox.c.event)
+    .where(
+        inbox.c.project_id == bindparam("project_id"),
+        inbox.c.expires_at > bindparam("now"),
+        inbox.c.id > bindparam("after"),
+        inbox.c.id <= bindparam("last"),
+    )
+    .order_by(inbox.c.id)
+    .limit(_KEPT_AT_ONCE)
 )
-_KEPT = Statement(_kept.where(inbox.c.consumed == false()).order_by(inbox.c.id).limit(10_000))
+_KEPT = Statement(_kept.where(inbox.c.consumed == false()))
 # Who listened before a crash was offered these, and may not have come to decide.
-_KEPT_OR_UNHANDLED = Statement(
-    _kept.where(or_(inbox.c.consumed == false(), inbox.c.handled == false())).order_by(inbox.c.id).limit(10_000)
-)
+_KEPT_OR_UNHANDLED = Statement(_kept.where(or_(inbox.c.consumed == false(), inbox.c.handled == false())))
 _HANDLED = Statement(update(inbox).where(inbox.c.id == bindparam("id_")).values(handled=true()))
 
 
@@ -199,10 +207,19 @@ class Inbox:
         if earlier:
             rows = await self._parts.database.all(statements.CONSUMED, execution_id=execution.id)
             listener.recall((int(number), event) for position, number, event in rows if position == listener.position)
+        row = await self._parts.database.one(_LAST)
+        last = int(row[0]) if row is not None and row[0] is not None else 0
         kept = _KEPT_OR_UNHANDLED if earlier else _KEPT
-        rows = await self._parts.database.all(kept, project_id=execution.project_id, now=now())
-        opened = (self._opened(int(row["id"]), execution.project_id, str(row["event"])) for row in rows)
-        listener.begin([offered for offered in opened if offered is not None])
+        await listener.begin(self._kept(kept, execution.project_id, last), last)
+
+    async def _kept(self, kept: Statement, project_id: str, last: int) -> AsyncIterator[Offered]:
+        database, after = self._parts.database, 0
+        while rows := await database.all(kept, project_id=project_id, now=now(), after=after, last=last):
+            await asyncio.sleep(0)  # a hundred thousand that nobody wants keep nobody waiting
+            for row in rows:
+                after = int(row["id"])
+                if (offered := self._opened(after, project_id, str(row["event"]))) is not None:
+                    yield offered
 
     def _tell(self, execution: Execution, step: Step) -> None:
         at = now()

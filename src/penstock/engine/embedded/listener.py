@@ -1,6 +1,8 @@
 """One listening step: what it is offered, in the order in which it came, and what it consumes."""
 
 import asyncio
+import math
+from collections import deque
 from collections.abc import AsyncIterator, Iterable
 
 import msgspec
@@ -24,6 +26,10 @@ class Offered(msgspec.Struct, frozen=True):
     """What it passes on to an execution that it starts."""
 
 
+Waiting = tuple[Offered, "asyncio.Future[None]"]
+"""The future is done when the listener has decided."""
+
+
 class Listener:
     def __init__(self, writer: Writer, execution_id: str, position: str, sealed: Sealed) -> None:
         self.consumed: list[Received] = []
@@ -32,8 +38,12 @@ class Listener:
         self._execution_id = execution_id
         self._sealed = sealed
         self._seen: dict[int, asyncio.Future[None]] = {}
-        self._early: list[tuple[Offered, asyncio.Future[None]]] | None = []
-        self._waiting: asyncio.Queue[tuple[Offered, asyncio.Future[None]]] = asyncio.Queue()
+        self._kept: AsyncIterator[Offered] | None = None
+        self._early: dict[int, Waiting] = {}
+        """Offered while it still reads what was kept, among which it comes to them in their order."""
+        self._last_kept: float = math.inf
+        self._first: deque[Waiting] = deque()
+        self._waiting: asyncio.Queue[Waiting] = asyncio.Queue()
         self._deciding: asyncio.Future[None] | None = None
         self._hidden: frozenset[str] = frozenset()
 
@@ -44,25 +54,40 @@ class Listener:
         decided.set_result(None)
         self._seen = {received.number: decided for received in self.consumed}
 
-    def begin(self, kept: list[Offered]) -> None:
-        """First what was there before it listened, then what has come meanwhile."""
-        early, self._early = self._early or [], None
-        merged = {offered.received.number: (offered, decided) for offered, decided in early}
-        for offered in kept:
-            number = offered.received.number
-            if number not in self._seen:
+    async def begin(self, kept: AsyncIterator[Offered], last: int) -> None:
+        """First what was there before it listened, up to the last of it, then what has come meanwhile.
+
+        What was there may be more than there is memory for: it is read as it is asked for.
+        """
+        self._kept, self._last_kept = kept, last
+        for number in sorted(self._early):
+            if number > last:
+                self._waiting.put_nowait(self._early.pop(number))
+        if (first := await self._next_kept()) is not None:
+            self._first.append(first)
+
+    async def _next_kept(self) -> Waiting | None:
+        """Of what was there; None when there is no more of it."""
+        while self._kept is not None:
+            offered = await anext(self._kept, None)
+            if offered is None:
+                self._kept, self._last_kept = None, -1
+                # Somebody else consumed these before it came to them; they were offered to this one all the same.
+                self._first.extend(self._early.pop(number) for number in sorted(self._early))
+            elif (number := offered.received.number) in self._early:
+                return self._early.pop(number)
+            elif number not in self._seen:
                 self._seen[number] = asyncio.get_running_loop().create_future()
-                merged[number] = (offered, self._seen[number])
-        for number in sorted(merged):
-            self._waiting.put_nowait(merged[number])
+                return offered, self._seen[number]
+        return None
 
     def offer(self, offered: Offered) -> "asyncio.Future[None]":
         """The future is done when it has decided. What it was offered before it is not offered again."""
         number = offered.received.number
         if number not in self._seen:
             self._seen[number] = asyncio.get_running_loop().create_future()
-            if self._early is not None:
-                self._early.append((offered, self._seen[number]))
+            if number <= self._last_kept:
+                self._early[number] = (offered, self._seen[number])
             else:
                 self._waiting.put_nowait((offered, self._seen[number]))
         return self._seen[number]
@@ -72,9 +97,14 @@ class Listener:
 
     async def __anext__(self) -> Received:
         self._decided()
-        offered, self._deciding = await self._waiting.get()
+        offered, self._deciding = await self._next()
         self._hidden = offered.hidden
         return offered.received
+
+    async def _next(self) -> Waiting:
+        if not self._first and (kept := await self._next_kept()) is not None:
+            return kept
+        return self._first.popleft() if self._first else await self._waiting.get()
 
     async def consume(self, received: Received) -> None:
         self._sealed.learn(self._hidden)
@@ -97,9 +127,9 @@ class Listener:
     def end(self) -> None:
         """Whatever it was still offered is nothing to it any more."""
         self._decided()
-        early, self._early = self._early or [], None
+        left = [*self._early.values(), *self._first]
         while not self._waiting.empty():
-            early.append(self._waiting.get_nowait())
-        for _, decided in early:
+            left.append(self._waiting.get_nowait())
+        for _, decided in left:
             if not decided.done():
                 decided.set_result(None)

@@ -1,0 +1,62 @@
+"""A listener that begins where a flood of events is kept: read as it asks, in order, and none twice or never."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from penstock.engine.embedded.listener import Listener, Offered
+from penstock.engine.host import Received
+
+pytestmark = pytest.mark.anyio
+
+
+class Kept:
+    def __init__(self, *numbers: int) -> None:
+        self.numbers = numbers
+        self.read: list[int] = []
+
+    async def __call__(self) -> AsyncIterator[Offered]:
+        for number in self.numbers:
+            self.read.append(number)
+            yield offered(number)
+
+
+def offered(number: int) -> Offered:
+    return Offered(Received(number, {"id": str(number)}))
+
+
+def listener() -> Listener:
+    unused: Any = None
+    return Listener(unused, "execution", "/0", unused)
+
+
+async def test_what_is_kept_is_read_when_it_is_asked_for_and_not_before() -> None:
+    kept, listening = Kept(*range(1, 1001)), listener()
+    await listening.begin(kept(), 1000)
+    assert [(await anext(listening)).number for _ in range(3)] == [1, 2, 3]
+    assert len(kept.read) <= 4
+
+
+async def test_what_comes_meanwhile_comes_in_its_order_and_once() -> None:
+    listening = listener()
+    # Offered before it knew what is kept; and one that somebody else has consumed, so that it is kept no more.
+    decisions = {number: listening.offer(offered(number)) for number in (3, 4, 7)}
+    await listening.begin(Kept(1, 3, 5)(), 5)
+    decisions[5] = listening.offer(offered(5))
+    decisions[8] = listening.offer(offered(8))
+    assert [(await anext(listening)).number for _ in range(6)] == [1, 3, 5, 4, 7, 8]
+    assert [number for number, decided in decisions.items() if not decided.done()] == [8]
+    listening.end()
+    assert decisions[8].done()
+
+
+async def test_who_ends_before_it_has_read_all_keeps_no_event_from_being_handled() -> None:
+    listening = listener()
+    await listening.begin(Kept(*range(1, 100))(), 99)
+    waiting = [listening.offer(offered(number)) for number in (50, 100)]
+    await anext(listening)
+    listening.end()
+    async with asyncio.timeout(5):
+        await asyncio.gather(*waiting)
