@@ -5,6 +5,7 @@ from collections import OrderedDict
 from typing import TypeVar
 
 import msgspec
+import structlog
 from sqlalchemy import bindparam, select
 
 from penstock.dsl.build import NotValid, workflow_of
@@ -16,6 +17,7 @@ from penstock.engine.faults import configuration
 from penstock.storage import Database, Statement
 from penstock.storage.platform_tables import workflow_versions, workflows
 
+log = structlog.get_logger()
 K = TypeVar("K")
 V = TypeVar("V")
 _MOST = 1_000
@@ -55,6 +57,13 @@ class Definitions:
             workflow = await asyncio.to_thread(workflow_of, row[0])
         except (NotReadable, NotValid) as error:
             raise configuration("Not a valid definition", str(error)) from None
+        except Exception as error:
+            # It was valid when it was stored; the language has changed since. The engine must not end because of it.
+            log.error("a definition cannot be made ready", workflow_id=workflow_id, version=version, exc_info=error)
+            raise configuration(
+                "Not a valid definition",
+                "it was valid when it was stored, and is not any more; its validation says why",
+            ) from None
         _keep(self._ready, name, workflow, _MOST)
         return workflow
 
@@ -82,7 +91,7 @@ class Definitions:
         row = await self._database.one(statements.DEFINITION, workflow_id=workflow_id, version=version)
         try:
             return (await asyncio.to_thread(workflow_of, row[0])).document if row is not None else None
-        except (NotReadable, NotValid):
+        except Exception:  # noqa: BLE001 - whatever is wrong with it, it is none that could be found by its name
             return None
 
 
