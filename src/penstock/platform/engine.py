@@ -3,6 +3,8 @@
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from sqlalchemy import bindparam, select
+
 from penstock.egress import Egress
 from penstock.engine.asked import Engine, EngineRefused
 from penstock.engine.embedded.engine import EmbeddedEngine
@@ -14,13 +16,15 @@ from penstock.platform.access import role_of
 from penstock.platform.roles import Role
 from penstock.platform.secrets.vault import Vault
 from penstock.settings import Settings
-from penstock.storage import Database
+from penstock.storage import Database, Statement
+from penstock.storage.schema import accounts
 from penstock.streams import Level
 
 __all__ = ["Engine", "EngineRefused", "start_engine"]
 
 # Several times what a step may have: what an expression gives stays in memory for as long as its task takes.
 _MOST_JQ_OUTPUT = 2 * 1024 * 1024
+_ACTIVE = Statement(select(accounts.c.active).where(accounts.c.id == bindparam("id")))
 
 
 async def start_engine(
@@ -38,6 +42,9 @@ async def start_engine(
     performer = await stack.enter_async_context(performing(egress, task_limits(settings), jq))
 
     async def may_start(user_id: str, workflow_id: str) -> bool:
+        account = await database.one(_ACTIVE, id=user_id)
+        if account is None or not account[0]:
+            return False
         role = await role_of(database, user_id, "workflow", workflow_id)
         return role is not None and role >= Role.EDITOR
 

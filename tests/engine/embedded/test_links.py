@@ -1,13 +1,17 @@
 """Links: what an execution starts when it ends, and what it does not."""
 
 import pytest
+from sqlalchemy import bindparam, update
 
+from penstock.storage import Statement
+from penstock.storage.schema import accounts
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import shop
 from tests.platform.people import Person
 
 pytestmark = pytest.mark.anyio
+_DEACTIVATE = Statement(update(accounts).where(accounts.c.email == bindparam("email")).values(active=False))
 _KEEP = "do: [{keep: {set: '${ {got: .} }'}}]"
 
 
@@ -51,19 +55,25 @@ async def test_what_may_not_be_started_is_skipped_and_the_log_says_why(serve: Se
         stopped = await here.workflow("stopped", _KEEP, deploy=True)
         lost = await here.workflow("lost", _KEEP)
         wrong = await here.workflow("wrong", _KEEP)
+        orphan = await here.workflow("orphan", _KEEP)
+        leaver = await here.scene.joined("lea", "editor")
+        await _link(leaver, source, orphan)
         editor = await here.scene.joined("edda", "editor")
         await _link(editor, source, lost)
         await _link(here.owner, source, stopped)
         await _link(here.owner, source, wrong, given=".n.m")
         await here.post(f"/workflows/{stopped}/stop")
         await here.owner.post(f"/projects/{here.project}/members", {"email": editor.email, "role": "viewer"})
+        async with here.scene.parts.database.transaction() as tx:
+            await tx.run(_DEACTIVATE, email=leaver.email)
         done = await here.run(source)
         said = [each["message"] for each in await here.logs(source, level="warn", execution_id=done["id"])]
-        assert len(said) == 3
+        assert len(said) == 4
         assert "may no longer start the target" in said[0]
-        assert "in status stopped" in said[1]
-        assert "config.input failed" in said[2]
-        for each in (lost, stopped, wrong):
+        assert "may no longer start the target" in said[1]
+        assert "in status stopped" in said[2]
+        assert "config.input failed" in said[3]
+        for each in (orphan, lost, stopped, wrong):
             assert await here.executions(each) == []
 
 
