@@ -9,6 +9,7 @@ from penstock.dsl.parse import parse, pointer
 from penstock.dsl.values import Constant, Members, Mode, Value, expression_of, value_of
 
 Json = dict[str, Any]
+_EMPTY = model.Document("default", "empty", "0.0.0")
 _PROCESSES: tuple[model.Process, ...] = ("container", "script", "shell", "workflow")
 
 
@@ -20,10 +21,21 @@ def workflow_of(text: str) -> model.Workflow:
     """The model of a definition. An empty one is a workflow of no tasks."""
     parsed = parse(text)
     if parsed is None:
-        return model.Workflow(model.Document("default", "empty", "0.0.0"), {}, ())
+        return model.Workflow(_EMPTY, {}, ())
     try:
         return Builder(parsed.data).workflow()
     except (KeyError, TypeError, AttributeError, ValueError, StopIteration) as error:
+        raise NotValid("the definition is not valid; see what `penstock check` says of it") from error
+
+
+def document_of(text: str) -> model.Document:
+    """What a definition says of itself, without its tasks, which take much longer to be made ready."""
+    parsed = parse(text)
+    if parsed is None:
+        return _EMPTY
+    try:
+        return Builder(parsed.data).document()
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise NotValid("the definition is not valid; see what `penstock check` says of it") from error
 
 
@@ -46,7 +58,7 @@ class Builder:
     def workflow(self) -> model.Workflow:
         data = self._definition
         return model.Workflow(
-            document=self._document(data["document"]),
+            document=self.document(),
             definition=data,
             tasks=self._tasks("/do", data["do"]),
             input=self._shape(data.get("input"), "from"),
@@ -70,7 +82,8 @@ class Builder:
     def _values(self, name: str) -> dict[str, Value]:
         return {key: self._value(item) for key, item in (self._use.get(name) or {}).items()}
 
-    def _document(self, data: Json) -> model.Document:
+    def document(self) -> model.Document:
+        data = self._definition["document"]
         known = {"namespace", "name", "version", "dsl", "title"}
         return model.Document(
             **{name: str(data[name]) for name in known if name in data}, metadata=data.get("metadata") or {}

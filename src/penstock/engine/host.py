@@ -4,9 +4,9 @@ A host performs, sleeps, listens, starts other workflows and remembers. The inte
 the host remembers that a step was finished in an earlier life, it takes what was stored and goes on.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from penstock.engine.tasks.work import Performed
 
 Status = Literal["pending", "running", "completed", "failed", "skipped", "cancelled"]
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
 class Step(msgspec.Struct, eq=False):
@@ -121,6 +122,9 @@ class Host(Protocol):
 
     async def read(self, resource: Json) -> str:
         """The same, as text."""
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """What the work gives; nobody stands still while it is done."""
 
     async def find_function(self, place: str, catalog: Json | None) -> Json:
         """The task that a catalog, or an address, has for a function."""

@@ -4,9 +4,9 @@ import asyncio
 import time
 import uuid
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.dsl.expressions import NeedsJq, Program
 from penstock.dsl.model import Task, Workflow
@@ -18,6 +18,7 @@ from penstock.engine.tasks.work import LogLevel, Performed, Work
 from penstock.ids import uuid7
 
 MOST_STEPS = 100_000
+T = TypeVar("T")
 _LONGEST_TURN = 0.005
 
 
@@ -155,6 +156,9 @@ class Hosting(Host):
 
     async def read(self, resource: Json) -> str:
         return await self._performer.read(resource, self._work(None))
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        return await asyncio.to_thread(work)
 
     async def find_function(self, place: str, catalog: Json | None) -> Json:
         return await self._performer.find_function(place, catalog, self._work(None))

@@ -3,25 +3,28 @@
 import asyncio
 from collections import OrderedDict
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
 from sqlalchemy import bindparam, select
 
-from penstock.dsl.build import NotValid, workflow_of
+from penstock.dsl.build import NotValid, document_of, workflow_of
 from penstock.dsl.model import Document, Workflow
 from penstock.dsl.parse import NotReadable
 from penstock.dsl.versions import Precedence, precedence
 from penstock.engine.embedded import statements
-from penstock.engine.faults import configuration
+from penstock.engine.faults import Fault, configuration
 from penstock.storage import Database, Statement
 from penstock.storage.platform_tables import workflow_versions, workflows
 
 log = structlog.get_logger()
 K = TypeVar("K")
 V = TypeVar("V")
-_MOST = 1_000
+# A definition takes a hundred times as much memory as its text.
+_MOST_TEXT = 8 * 1024 * 1024
 _MOST_DOCUMENTS = 20_000
+_LONGEST_NAME = 1_000
 
 _OF_PROJECT = Statement(
     select(workflow_versions.c.workflow_id, workflow_versions.c.version, workflows.c.status)
@@ -40,7 +43,9 @@ class Found(msgspec.Struct, frozen=True):
 class Definitions:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._ready: OrderedDict[tuple[str, int], Workflow] = OrderedDict()
+        self._ready: OrderedDict[tuple[str, int], tuple[Workflow, int]] = OrderedDict()
+        self._text = 0
+        self._finding: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._documents: OrderedDict[tuple[str, int], Document | None] = OrderedDict()
 
     async def get(self, workflow_id: str, version: int) -> Workflow:
@@ -48,7 +53,7 @@ class Definitions:
         name = (workflow_id, version)
         if (known := self._ready.get(name)) is not None:
             self._ready.move_to_end(name)
-            return known
+            return known[0]
         row = await self._database.one(statements.DEFINITION, workflow_id=workflow_id, version=version)
         if row is None:
             raise configuration("No such version", f"version {version} of the workflow is gone")
@@ -64,22 +69,40 @@ class Definitions:
                 "Not a valid definition",
                 "it was valid when it was stored, and is not any more; its validation says why",
             ) from None
-        _keep(self._ready, name, workflow, _MOST)
+        self._keep(name, workflow, len(row[0]))
         return workflow
+
+    def _keep(self, name: tuple[str, int], workflow: Workflow, size: int) -> None:
+        if name not in self._ready:
+            self._ready[name] = (workflow, size)
+            self._text += size
+        while self._text > _MOST_TEXT:
+            _, (_, gone) = self._ready.popitem(last=False)
+            self._text -= gone
 
     async def find(self, project_id: str, namespace: str, name: str, version: str) -> Found | None:
         """The newest in the project whose document says so; `latest` is the highest version, and the newest of it."""
-        best: tuple[Precedence, Found] | None = None
+        # Many who look at the same time read what is there once.
+        async with self._finding.setdefault(project_id, asyncio.Lock()):
+            candidates = await self._named(project_id, namespace, name, version)
+        for _, found in sorted(candidates, key=lambda each: each[0], reverse=True):
+            try:
+                await self.get(found.workflow_id, found.version)
+            except Fault:
+                continue
+            return found
+        return None
+
+    async def _named(self, project_id: str, namespace: str, name: str, version: str) -> list[tuple[Precedence, Found]]:
+        candidates = []
         for workflow_id, number, status in await self._database.all(_OF_PROJECT, project_id=project_id):
             document = await self._document(str(workflow_id), int(number))
             if document is None or (document.namespace, document.name) != (namespace, name):
                 continue
-            found, rank = Found(str(workflow_id), int(number), str(status)), precedence(document.version)
-            if document.version == version:
-                return found
-            if version == "latest" and (best is None or rank > best[0]):
-                best = rank, found
-        return best[1] if best is not None else None
+            if version in {"latest", document.version}:
+                found = Found(str(workflow_id), int(number), str(status))
+                candidates.append((precedence(document.version), found))
+        return candidates
 
     async def _document(self, workflow_id: str, version: int) -> Document | None:
         key = (workflow_id, version)
@@ -90,9 +113,13 @@ class Definitions:
     async def _read_document(self, workflow_id: str, version: int) -> Document | None:
         row = await self._database.one(statements.DEFINITION, workflow_id=workflow_id, version=version)
         try:
-            return (await asyncio.to_thread(workflow_of, row[0])).document if row is not None else None
+            # Without its tasks, which take much longer to be made ready.
+            document = await asyncio.to_thread(document_of, row[0]) if row is not None else None
         except Exception:  # noqa: BLE001 - whatever is wrong with it, it is none that could be found by its name
             return None
+        if document is None or len(document.namespace + document.name + document.version) > _LONGEST_NAME:
+            return None
+        return msgspec.structs.replace(document, title=None, metadata={})
 
 
 def _keep(kept: OrderedDict[K, V], name: K, value: V, most: int) -> None:

@@ -23,6 +23,7 @@ _PLAIN = frozenset(
         "minItems", "maxItems", "minProperties", "maxProperties",
     }
 )  # fmt: skip
+_LONGEST = 256 * 1024
 _MOST_CHOICES = 100
 _MOST_SHOWN = 5
 
@@ -40,6 +41,8 @@ class Schemas:
     async def _violations(self, schema: Schema, data: Any) -> list[str]:
         document = schema.document if schema.resource is None else await self._load(schema.resource)
         text = msgspec.json.encode(document)
+        if len(text) > _LONGEST:
+            raise configuration("Schema too large", f"a JSON Schema may have {_LONGEST // 1024} KiB at most")
         if (plain := _plain(text)) is not None:
             return _violations(plain, data)
         try:
@@ -53,7 +56,7 @@ class Schemas:
             ) from None
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=200)
 def _plain(text: bytes) -> jsonschema_rs.Validator | None:
     """A validator, for a schema that never takes long."""
     document = msgspec.json.decode(text)

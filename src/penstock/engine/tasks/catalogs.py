@@ -6,6 +6,7 @@ from typing import Any
 
 from yarl import URL
 
+from penstock.dsl.parse import LONGEST
 from penstock.engine import faults
 from penstock.engine.tasks.addresses import endpoint_of, url_of
 from penstock.engine.tasks.resources import document
@@ -29,6 +30,8 @@ async def function(call: str, catalogs: Mapping[str, Any], work: Work) -> Mappin
     found = await document(_resource(call, catalogs, work), work)
     if not isinstance(found.data, Mapping):
         raise faults.validation("Function not usable", f"{found.address} is no definition of a function")
+    if found.size > LONGEST:
+        raise faults.validation("Function not usable", f"{found.address} has more than {LONGEST // 1024} KiB")
     return found.data
 
 

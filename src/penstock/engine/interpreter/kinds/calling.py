@@ -54,7 +54,10 @@ async def _found_elsewhere(walk: Walk, task: model.Call, frame: Frame) -> model.
         place = await _named_authentication(walk, place, frame)
     data = await walk.host.find_function(task.function, place)
     try:
-        return build.task_of(data, walk.execution.workflow, task.name, f"{task.reference}/call")
+        # As large as a whole definition, and not to be trusted more.
+        return await walk.host.aside(
+            lambda: build.task_of(data, walk.execution.workflow, task.name, f"{task.reference}/call")
+        )
     except build.NotValid as error:
         raise configuration("Not a function", f"{task.function}: {error}") from None
 
