@@ -15,11 +15,11 @@ from penstock.engine.host import ChildOf, Host, Json, Listening, Step
 from penstock.engine.performing import Performer
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.tasks.work import LogLevel, Performed, Work
+from penstock.engine.turns import turns
 from penstock.ids import uuid7
 
 MOST_STEPS = 100_000
 T = TypeVar("T")
-_LONGEST_TURN = 0.005
 
 
 class Hosting(Host):
@@ -73,12 +73,12 @@ class Hosting(Host):
         return step
 
     def _turn_is_long(self) -> bool:
-        return time.monotonic() - self._turn_began > _LONGEST_TURN
+        return time.monotonic() - self._turn_began > turns.length
 
     async def _breathe(self) -> None:
         """A long walk without a call would keep everybody else waiting."""
         if self._turn_is_long():
-            await asyncio.sleep(0)
+            await turns.end()
             self._turn_began = time.monotonic()
 
     def _require_room(self) -> None:

@@ -34,6 +34,8 @@ from penstock.storage.slow import SlowReads
 from penstock.storage.statement import Statement
 
 _MANY = 16  # rows; fewer are written sooner than a thread has its turn
+_MOST_ROWS = 256  # that are put together before others get their turn
+_MOST_AT_ONCE = 1_000_000  # bytes of them
 _BROKEN = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
@@ -212,13 +214,25 @@ class _SqliteTransaction(Transaction):
         if not rows:
             return
         if len(rows) >= _MANY or self._put_off:
-            if (many := _many(statement, rows)) is not None:
-                self._put_off.append(many)
+            rows = await self._put_off_all(statement, rows)
+            if not rows:
                 return
             await self.catch_up()
         with _translated():
             text = statement.for_sqlite(rows[0])[0]
             self._executemany(text, [statement.for_sqlite(row)[1] for row in rows])
+
+    async def _put_off_all(self, statement: Statement, rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """What is left is to be written one by one. In slices, small ones of large rows: others wait meanwhile."""
+        count = _MANY
+        while rows and (many := _many(statement, rows[:count])) is not None:
+            self._put_off.append(many)
+            rows = rows[count:]
+            if rows:
+                fitting = count * _MOST_AT_ONCE // len(many[1]["rows"])
+                count = max(1, min(fitting, count * 4, _MOST_ROWS))
+                await asyncio.sleep(0)
+        return rows
 
     async def run_text(self, text: str, *params: Any) -> None:
         await self.catch_up()

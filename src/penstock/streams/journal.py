@@ -5,6 +5,7 @@ higher id would never look for the lower. Hence a lock from the first id to the 
 seen entry n of a workflow has seen every earlier one. SQLite has one writer, and needs none.
 """
 
+import asyncio
 import secrets
 import zlib
 from collections import Counter
@@ -31,6 +32,7 @@ _LANES = 64
 _LONGEST_SILENCE = "4000"  # milliseconds, from here to the commit
 _MOST_NAMED = 200  # 8,000 bytes is the most that a notification may carry
 _LONGEST_MESSAGE = 64 * 1024
+_AT_ONCE = 500  # entries that are made ready before others get their turn
 
 
 class Level(IntEnum):
@@ -130,8 +132,12 @@ async def append(
     told = {event.workflow_id for event in events} | {entry.workflow_id for entry in logs}
     await _take_lanes(tx, told | {change.workflow_id for change in executions})
     at = now()
-    await tx.run_many(_ADD_EVENT, [_event_row(entry, at) for entry in events])
-    await tx.run_many(_ADD_LOG, [_log_row(entry, at) for entry in logs])
+    for begin in range(0, len(events), _AT_ONCE):
+        await tx.run_many(_ADD_EVENT, [_event_row(entry, at) for entry in events[begin : begin + _AT_ONCE]])
+        await asyncio.sleep(0)
+    for begin in range(0, len(logs), _AT_ONCE):
+        await tx.run_many(_ADD_LOG, [_log_row(entry, at) for entry in logs[begin : begin + _AT_ONCE]])
+        await asyncio.sleep(0)
     await _count_all(tx, events, logs, executions)
     if told:
         await _tell(tx, told)
