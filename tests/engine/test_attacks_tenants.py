@@ -151,6 +151,17 @@ async def test_data_nested_deeply_ends_its_own_execution_or_is_refused(scene: Sc
         assert execution["status"] in {"completed", "failed"}
 
 
+async def test_what_waits_in_a_long_queue_has_its_input_when_its_turn_comes(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.engine.embedded.queue._MOST_WITH_INPUT", 0)
+    owner = scene.owner
+    workflow = await made(owner, scene.project, "echo", "do: []")
+    data = {"much": "x" * 2_000}
+    execution = await ended(owner, (await owner.made(f"/workflows/{workflow}/trigger", {"trigger_data": data}))["id"])
+    assert execution["output_data"] == data
+
+
 async def test_what_no_database_stores_fails_the_one_that_says_it(scene: Scene) -> None:
     owner = scene.owner
     raises = "do: [{no: {raise: {error: {type: 'https://e.com/x', status: 500, title: '${ \"a\\u0000b\" }'}}}}]"

@@ -57,13 +57,17 @@ async def test_the_default_catalog_is_a_directory(tmp_path: Path) -> None:
     (place / "function.yaml").write_text(DEFINITION)
     (tmp_path / "functions" / "log" / "2.0.0").mkdir()
     (tmp_path / "functions" / "log" / "2.0.0" / "function.yaml").write_text("just text")
+    (tmp_path / "functions" / "log" / "4.0.0").mkdir()
+    (tmp_path / "functions" / "log" / "4.0.0" / "function.yaml").write_text('{"set": "' + "x" * 300_000 + '"}')
     async with working(catalog=tmp_path) as work:
         assert "set" in await catalogs.function("log:1.0.0@default", {}, work)
         text = await fault(work, "log:2.0.0@default", {})
         missing = await fault(work, "log:3.0.0@default", {})
+        large = await fault(work, "log:4.0.0@default", {})
     async with working() as work:
         none = await fault(work, "log:1.0.0@default", {})
-    assert (text.title, missing.title) == ("Function not usable", "File not readable")
+    assert (text.title, missing.title, large.title) == ("Function not usable", "File not readable", text.title)
+    assert str(tmp_path) not in f"{text.detail} {missing.detail} {large.detail}"
     assert none.title == "No default catalog"
 
 

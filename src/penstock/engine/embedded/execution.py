@@ -28,6 +28,11 @@ class Execution(msgspec.Struct, eq=False):
     """Found in the database, where the end of a run of it may not have shown yet: looked at again before it begins."""
     sealed: str | None = None
     """Its input, when `trigger_data` is masked."""
+    unread: bool = False
+    """Its input is in the database alone."""
+
+    def leave_input(self) -> None:
+        self.trigger_data, self.sealed, self.unread = "", None, True
 
     @classmethod
     def from_row(cls, row: Row) -> "Execution":

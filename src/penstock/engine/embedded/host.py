@@ -281,6 +281,7 @@ class EmbeddedHost(Hosting):
 
     async def run_workflow(self, step: Step, child: ChildOf, data: Any, *, awaited: bool) -> Any:
         id_ = self.id_for(step.position)
+        self._count(self._encode(data))
         try:
             return await self._parts.subflows.run(self.execution, self.sealed, id_, child, data, awaited=awaited)
         except asyncio.CancelledError:

@@ -4,6 +4,9 @@ from collections import deque
 
 from penstock.engine.embedded.execution import Execution
 
+_MOST_WITH_INPUT = 1_000
+_SMALL_INPUT = 1_024
+
 
 class FairQueue:
     def __init__(self) -> None:
@@ -28,6 +31,8 @@ class FairQueue:
     def put(self, execution: Execution) -> None:
         if execution.id in self._ids:
             return
+        if len(self._ids) >= _MOST_WITH_INPUT and len(execution.trigger_data) > _SMALL_INPUT:
+            execution.leave_input()  # a hundred thousand may wait
         self._ids[execution.id] = execution
         queue = self._waiting.get(execution.workflow_id)
         if queue is None:

@@ -157,12 +157,22 @@ class Run:
 
     async def _input(self, sealed: Sealed) -> Any:
         execution = self.execution
-        if execution.found or "rerun_of" in execution.details:
+        if execution.unread:
+            await self._read_input()
+        if execution.found or execution.unread or "rerun_of" in execution.details:
             row = await self._parts.database.one(SEALED, id_=execution.id)
             execution.sealed = None if row is None else row["sealed_input"]
         if execution.sealed is not None:
             return sealed.opened(execution.sealed)
         return msgspec.json.decode(execution.trigger_data)
+
+    async def _read_input(self) -> None:
+        # It may have been put to those that wait before it was written.
+        await self._parts.writer.flush()
+        row = await self._parts.database.one(statements.FIND, id=self.execution.id)
+        if row is None:
+            raise runtime("Gone", "the execution was deleted before it began")
+        self.execution.trigger_data = row["trigger_data"]
 
     def _begin(self, workflow: Workflow) -> None:
         execution, at = self.execution, now()

@@ -29,9 +29,9 @@ async def function(call: str, catalogs: Mapping[str, Any], work: Work) -> Mappin
     """The definition, a task as plain data. `catalogs` are those of `use.catalogs`, as the workflow gives them."""
     found = await document(_resource(call, catalogs, work), work)
     if not isinstance(found.data, Mapping):
-        raise faults.validation("Function not usable", f"{found.address} is no definition of a function")
+        raise faults.validation("Function not usable", f"{call[:200]} is no definition of a function")
     if found.size > LONGEST:
-        raise faults.validation("Function not usable", f"{found.address} has more than {LONGEST // 1024} KiB")
+        raise faults.validation("Function not usable", f"{call[:200]} has more than {LONGEST // 1024} KiB")
     return found.data
 
 

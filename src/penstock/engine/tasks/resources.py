@@ -103,15 +103,22 @@ async def _fetched(address: str, policy: Mapping[str, Any] | None, work: Work) -
 
 async def _from_file(address: str, work: Work) -> Resource:
     limits = work.tools.limits
-    roots = [root.resolve() for root in (limits.files, limits.catalog) if root is not None]
+    roots = [place for root in (limits.files, limits.catalog) if root is not None for place in _places(root)]
     if not roots:
         raise faults.configuration("Files not allowed", "this server reads no files of its own for a workflow")
+    path = Path()
     try:
         path = Path(url2pathname(URL(address).raw_path))
         content = await asyncio.to_thread(_file, path, roots, limits.answer_bytes)
     except (OSError, ValueError) as error:
-        raise faults.configuration("File not readable", f"{address[:200]} is no file below {roots[0]}") from error
+        # Where the files of the server are is nobody's business.
+        known = next((path.relative_to(root) for root in roots if path.is_relative_to(root)), address)
+        raise faults.configuration("File not readable", f"{str(known)[:200]} is no file that may be read") from error
     return Resource(address, content, "text/plain")
+
+
+def _places(root: Path) -> tuple[Path, Path]:
+    return root.resolve(), root.absolute()
 
 
 def _file(path: Path, roots: list[Path], most: int) -> bytes:
