@@ -2,17 +2,17 @@
 
 import asyncio
 from collections import OrderedDict
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, func, select
 
 from penstock.dsl.build import NotValid, document_of, workflow_of
 from penstock.dsl.model import Document, Workflow
 from penstock.dsl.parse import NotReadable
-from penstock.dsl.versions import Precedence, precedence
+from penstock.dsl.versions import precedence
 from penstock.engine.embedded import statements
 from penstock.engine.faults import Fault, configuration
 from penstock.storage import Database, Statement
@@ -24,10 +24,19 @@ V = TypeVar("V")
 # A definition takes a hundred times as much memory as its text.
 _MOST_TEXT = 8 * 1024 * 1024
 _MOST_DOCUMENTS = 20_000
+_MOST_PROJECTS = 100
 _LONGEST_NAME = 1_000
 
+# Versions never change: as long as these two are the same, so are a project's documents.
+_CHANGED = Statement(
+    select(func.count(), func.max(workflow_versions.c.created_at))
+    .select_from(workflow_versions)
+    .join(workflows, workflows.c.id == workflow_versions.c.workflow_id)
+    .where(workflows.c.project_id == bindparam("project_id"))
+)
+_STATUS = Statement(select(workflows.c.status).where(workflows.c.id == bindparam("id")))
 _OF_PROJECT = Statement(
-    select(workflow_versions.c.workflow_id, workflow_versions.c.version, workflows.c.status)
+    select(workflow_versions.c.workflow_id, workflow_versions.c.version)
     .join(workflows, workflows.c.id == workflow_versions.c.workflow_id)
     .where(workflows.c.project_id == bindparam("project_id"))
     .order_by(workflow_versions.c.created_at.desc(), workflow_versions.c.version.desc())
@@ -40,6 +49,13 @@ class Found(msgspec.Struct, frozen=True):
     status: str
 
 
+class _Version(msgspec.Struct, frozen=True):
+    workflow_id: str
+    version: int
+    document: str
+    """What its document calls itself."""
+
+
 class Definitions:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -47,6 +63,7 @@ class Definitions:
         self._text = 0
         self._finding: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._documents: OrderedDict[tuple[str, int], Document | None] = OrderedDict()
+        self._projects: OrderedDict[str, tuple[tuple[Any, ...], dict[tuple[str, str], list[_Version]]]] = OrderedDict()
 
     async def get(self, workflow_id: str, version: int) -> Workflow:
         """Raises `Fault` when it is none that could run."""
@@ -84,25 +101,33 @@ class Definitions:
         """The newest in the project whose document says so; `latest` is the highest version, and the newest of it."""
         # Many who look at the same time read what is there once.
         async with self._finding.setdefault(project_id, asyncio.Lock()):
-            candidates = await self._named(project_id, namespace, name, version)
-        for _, found in sorted(candidates, key=lambda each: each[0], reverse=True):
+            named = (await self._named(project_id)).get((namespace, name), ())
+        wanted = [each for each in named if version in {"latest", each.document}]
+        for each in sorted(wanted, key=lambda each: precedence(each.document), reverse=True):
             try:
-                await self.get(found.workflow_id, found.version)
+                await self.get(each.workflow_id, each.version)
             except Fault:
                 continue
-            return found
+            status = await self._database.one(_STATUS, id=each.workflow_id)
+            return None if status is None else Found(each.workflow_id, each.version, str(status[0]))
         return None
 
-    async def _named(self, project_id: str, namespace: str, name: str, version: str) -> list[tuple[Precedence, Found]]:
-        candidates = []
-        for workflow_id, number, status in await self._database.all(_OF_PROJECT, project_id=project_id):
+    async def _named(self, project_id: str) -> dict[tuple[str, str], list[_Version]]:
+        """A project's versions, newest first, by the names that their documents have."""
+        row = await self._database.one(_CHANGED, project_id=project_id)
+        seen = tuple(row) if row is not None else ()
+        known = self._projects.get(project_id)
+        if known is not None and known[0] == seen:
+            self._projects.move_to_end(project_id)
+            return known[1]
+        named: dict[tuple[str, str], list[_Version]] = {}
+        for workflow_id, number in await self._database.all(_OF_PROJECT, project_id=project_id):
             document = await self._document(str(workflow_id), int(number))
-            if document is None or (document.namespace, document.name) != (namespace, name):
-                continue
-            if version in {"latest", document.version}:
-                found = Found(str(workflow_id), int(number), str(status))
-                candidates.append((precedence(document.version), found))
-        return candidates
+            if document is not None:
+                version = _Version(str(workflow_id), int(number), document.version)
+                named.setdefault((document.namespace, document.name), []).append(version)
+        _keep(self._projects, project_id, (seen, named), _MOST_PROJECTS)
+        return named
 
     async def _document(self, workflow_id: str, version: int) -> Document | None:
         key = (workflow_id, version)
