@@ -1,8 +1,10 @@
 """What README.md and the other pages promise is so, word for word."""
 
+import os
 import re
 import sqlite3
 import subprocess
+import sys
 import tomllib
 from contextlib import closing
 from pathlib import Path
@@ -12,42 +14,68 @@ import pytest
 
 from penstock.cli.reference import PROVIDER_MEMBERS, SECTIONS, reference
 from penstock.settings import OAuthProvider, Settings, load
-from tests.cli.running import server
+from tests.cli.running import environment, server
 from tests.conftest import client_of
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 
 
-def console_session() -> list[tuple[str, str]]:
-    """(command, what it prints) of the README's console block."""
-    (block,) = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+SERVER = "http://127.0.0.1:8080"
+
+
+def readme(kind: str, beginning: str = "") -> list[str]:
+    """The README's blocks of this kind that begin so."""
+    return re.findall(rf"```{kind}\n({beginning}.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def session(block: str) -> list[tuple[str, str]]:
+    """(command, what it prints) of a console block."""
     parts = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
     return [(command, printed.rstrip("\n")) for command, _, printed in (part.partition("\n") for part in parts)]
 
 
-def test_the_first_session_prints_what_the_readme_shows(tmp_path: Path) -> None:
-    session = console_session()
-    assert len(session) == 8
-    with server(tmp_path) as serving:
-        for command, shown in session:
-            assert "http://127.0.0.1:8080/" in command
-            here = command.replace("http://127.0.0.1:8080", serving["url"])
-            done = subprocess.run(["bash", "-c", here], cwd=tmp_path, capture_output=True, text=True, check=True)
-            # … stands for what differs from day to day.
-            pattern = re.escape(shown).replace("…", '[^"]+')
-            assert re.fullmatch(pattern, done.stdout), (command, done.stdout)
+def run_script(script: str, folder: Path) -> str:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-ec", script], cwd=folder, env=environment() | {"PATH": path}, text=True, check=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+    )  # fmt: skip
+    return done.stdout
 
 
-def test_the_session_of_the_api_works_as_printed(tmp_path: Path) -> None:
-    (script,) = re.findall(r"```sh\n(api=.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+def require_printed(command: str, shown: str, printed: str) -> None:
+    # … stands for what differs from day to day.
+    pattern = re.escape(shown).replace("…", '[^"]+')
+    assert re.fullmatch(pattern, printed.rstrip("\n")), (command, printed)
+
+
+def test_the_first_workflow_runs_at_the_terminal_as_the_readme_shows(tmp_path: Path) -> None:
+    (tmp_path / "greet.yaml").write_text(readme("yaml", "document:")[0])
+    at_terminal, _ = readme("console")
+    commands = session(at_terminal)
+    assert len(commands) == 4
+    for command, shown in commands:
+        require_printed(command, shown, run_script(command, tmp_path))
+
+
+def test_the_sessions_with_a_server_print_what_the_readme_shows(tmp_path: Path) -> None:
+    (tmp_path / "greet.yaml").write_text(readme("yaml", "document:")[0])
+    (script,) = readme("sh", "api=")
+    _, with_accounts = readme("console")
+    commands = session(with_accounts)
+    assert len(commands) == 8
     with server(tmp_path) as serving:
-        (first, _), *_ = console_session()
-        before = first.replace("http://127.0.0.1:8080", serving["url"])
-        here = f"set -e\n{before}\n{script.replace('http://127.0.0.1:8080', serving['url'])}"
-        done = subprocess.run(["bash", "-c", here], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert '"slug":"moonshot"' in done.stdout
-    assert '"action":"project.create"' in done.stdout
+        # First the one, then the other, as somebody does who reads it.
+        printed = run_script(script.replace(SERVER, serving["url"]), tmp_path)
+        events = re.findall(r"^event: (\S+)$", printed, re.MULTILINE)
+        assert (events[0], events[-1]) == ("workflow.started", "workflow.completed")
+        assert "{'greeting': 'HELLO, ADA!'}" in printed
+        assert '"step_name":"shout"' in printed
+        assert '"action":"project.create"' in printed
+        for command, shown in commands:
+            assert SERVER in command
+            require_printed(command, shown, run_script(command.replace(SERVER, serving["url"]), tmp_path))
 
 
 def test_the_readme_names_commands_that_make_knows() -> None:
