@@ -162,6 +162,19 @@ async def test_what_waits_in_a_long_queue_has_its_input_when_its_turn_comes(
     assert execution["output_data"] == data
 
 
+async def test_events_that_nobody_wants_are_refused_when_there_are_too_many(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.platform.events.receiving._MOST_WAITING", 1)
+    other = await scene.owner.made(f"/organizations/{scene.company['id']}/projects", {"name": "Other"})
+    for _ in range(2):
+        await sent(scene.owner, scene.project, EVENT)
+    headers = {"content-type": "application/cloudevents+json"}
+    answer = await scene.owner.post(f"/projects/{scene.project['id']}/events", EVENT, headers=headers)
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "60")
+    await sent(scene.owner, other, EVENT)
+
+
 async def test_what_no_database_stores_fails_the_one_that_says_it(scene: Scene) -> None:
     owner = scene.owner
     raises = "do: [{no: {raise: {error: {type: 'https://e.com/x', status: 500, title: '${ \"a\\u0000b\" }'}}}}]"

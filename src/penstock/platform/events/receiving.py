@@ -7,6 +7,7 @@ from litestar import Request, post
 from litestar.openapi.spec import OpenAPIMediaType, Operation, RequestBody, Schema
 from litestar.openapi.spec.enums import OpenAPIType
 from litestar.params import FromPath
+from sqlalchemy import bindparam, false, select
 
 from penstock.http.answers import Answer, call_of, json
 from penstock.http.openapi import answer, problems
@@ -14,7 +15,9 @@ from penstock.platform import audit
 from penstock.platform.access import access_of, guard
 from penstock.platform.events.cloudevents import read_events
 from penstock.platform.parts import parts_of
-from penstock.problems import Conflict
+from penstock.problems import Conflict, RateLimited
+from penstock.storage import Statement
+from penstock.storage.engine_tables import inbox
 
 _EVENT = {
     "specversion": "1.0",
@@ -24,6 +27,15 @@ _EVENT = {
     "data": {"order": 17},
 }
 _MOST_NAMED = 20
+_MOST_WAITING = 100_000
+_COME_BACK = 60
+_WAITING_BEYOND = Statement(
+    select(inbox.c.id)
+    .where(inbox.c.project_id == bindparam("project_id"), inbox.c.consumed == false())
+    .order_by(inbox.c.id)
+    .limit(1)
+    .offset(bindparam("most"))
+)
 
 
 @dataclass
@@ -68,6 +80,7 @@ class _Receive(Operation):
         (409, "This server runs no workflows."),
         (413, "Too large."),
         (415, "Not the media type of a CloudEvent."),
+        (429, "Too many events wait for somebody who listens."),
     ),
 )
 async def receive(request: Request[Any, Any, Any], id: FromPath[str]) -> Answer:  # noqa: A002
@@ -76,6 +89,12 @@ async def receive(request: Request[Any, Any, Any], id: FromPath[str]) -> Answer:
     events = read_events(headers, await request.body())
     if parts.engine is None:
         raise Conflict("this server has no engine (setting `engine`), so nobody would ever consume an event")
+    if await parts.database.one(_WAITING_BEYOND, project_id=id, most=_MOST_WAITING) is not None:
+        raise RateLimited(
+            f"{_MOST_WAITING:,} events of this project wait for somebody who listens; deploy who consumes them, or wait"
+            " until they expire",
+            retry_after=_COME_BACK,
+        )
     types = sorted({str(event["type"]) for event in events})[:_MOST_NAMED]
     async with parts.database.transaction() as tx:
         await audit.by(tx, call, access, "event.receive", id, {"count": len(events), "types": types})
