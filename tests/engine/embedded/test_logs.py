@@ -36,7 +36,10 @@ async def test_a_log_has_the_levels_and_modules_that_the_contract_names(serve: S
 
 
 async def test_a_setting_says_from_which_level_logs_are_kept(serve: Serve) -> None:
-    async with shop(serve, execution_log_level="warn") as here:
+    async with shop(serve, execution_log_level="error") as here:
         workflow = await here.workflow("logging", _TASKS)
+        target = await here.workflow("target", _TASKS, deploy=True)
+        await here.owner.made(f"/workflows/{workflow}/links", {"target_workflow_id": target, "link_type": "failed"})
+        await here.post(f"/workflows/{target}/stop")
         await here.run(workflow)
-        assert {each["level"] for each in await here.logs(workflow)} == {"warn", "error"}
+        assert {each["level"] for each in await here.logs(workflow)} == {"error"}

@@ -62,6 +62,8 @@ class Links:
 
         def skip(reason: str) -> None:
             fields = {"link_id": str(row["id"]), "target_workflow_id": target}
+            if Level.WARN < self._parts.limits.log_level:
+                return
             followers.logs.append(
                 NewLog(source.workflow_id, Level.WARN, f"link skipped: {reason}", "engine", source.id, fields)
             )
