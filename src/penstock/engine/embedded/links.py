@@ -62,7 +62,7 @@ class Links:
 
         def skip(reason: str) -> None:
             fields = {"link_id": str(row["id"]), "target_workflow_id": target}
-            if Level.WARN < self._parts.limits.log_level:
+            if self._parts.limits.log_level > Level.WARN:
                 return
             followers.logs.append(
                 NewLog(source.workflow_id, Level.WARN, f"link skipped: {reason}", "engine", source.id, fields)
