@@ -11,6 +11,8 @@ from rich.console import Console
 
 from bench.accounts.run import Plan, choose, measure
 from bench.accounts.servers import BenchError
+from bench.engine.run import Kind
+from bench.engine.run import measure as measure_engine
 from bench.platform.run import measure_lists, measure_rates, save
 from bench.platform.seeds import Size
 
@@ -99,6 +101,38 @@ def platform(
     size = Size(100, 1_000, 10_000, 3, 100_000, 100_000) if tenth else Size()
     timings = measure_lists(size, database, rounds, console) if lists else []
     save(timings, measure_rates(seconds, 3, connections, console) if rates else [], json)
+
+
+@app.command
+def engine(
+    *,
+    database: Kind = "sqlite",
+    quick: bool = False,
+    parts: Names = None,
+    peers: Names = None,
+    past: int = 1_000_000,
+    json: Path = Path("var/bench/engine.json"),
+) -> None:
+    """What an execution costs: inside one process, through the API, asleep, after a long history, beside peers.
+
+    Parameters
+    ----------
+    database
+        sqlite or postgresql; the latter is started for it, with its fsync on.
+    quick
+        Fewer of everything, and a tenth of the history.
+    parts
+        Only these: inside, api, asleep, history, peers.
+    peers
+        Only these: temporal, dbos, prefect. Each is installed into var/bench/peers at its first run.
+    past
+        How many executions the history has.
+    json
+        Where to write the figures.
+    """
+    chosen = parts or ["inside", "api", "asleep", "history", "peers"]
+    past = past // 10 if quick else past
+    measure_engine(database, chosen, peers or [], quick=quick, past=past, console=console, path=json)
 
 
 def _as_interrupt(_: int, __: FrameType | None) -> None:

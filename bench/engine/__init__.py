@@ -1,0 +1,1 @@
+"""What an execution costs: here, through the API, asleep, after a million others, and beside peers."""
