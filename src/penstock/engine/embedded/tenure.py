@@ -26,6 +26,7 @@ from penstock.streams import NewEvent
 log = structlog.get_logger()
 
 _PAGE = 500
+_AT_ONCE = 10  # executions that begin before others get their turn
 _LOOK_EVERY = 1.0
 _LOOK_FOR_LOST_EVERY = 30  # looks
 _NO_ID = "00000000-0000-0000-0000-000000000000"
@@ -37,6 +38,7 @@ class Tenure:
         self._parts = parts
         self._queue = FairQueue()
         self._runs: dict[str, Run] = {}
+        self._begun = 0
         self._at_work: Counter[str] = Counter()
         self._admitting = asyncio.Event()
         self._asked = asyncio.Event()
@@ -134,6 +136,7 @@ class Tenure:
                     continue  # it was cancelled meanwhile
                 if may_begin:
                     self._begin(execution)
+                    await self._let_others()
                 else:
                     self._queue.hold(execution)
 
@@ -153,6 +156,12 @@ class Tenure:
         self._parts.slots.take()
         run.start(self._done, at_end=at_end)
         return run
+
+    async def _let_others(self) -> None:
+        """Each that begins has something to read and to do first: thousands at once would keep requests waiting."""
+        self._begun += 1
+        if self._begun % _AT_ONCE == 0:
+            await asyncio.sleep(0)
 
     def _done(self, run: Run) -> None:
         execution = run.execution
@@ -197,6 +206,7 @@ class Tenure:
                 execution.found = True
                 if execution.status == "running":
                     self._begin(execution)
+                    await self._let_others()
                 else:
                     self._queue.put(execution)
             await asyncio.sleep(0)
