@@ -83,11 +83,6 @@ class EmbeddedEngine:
         """How many unended executions it found when it began to run; None while it waits, or still looks."""
         return self._tenure.taken_up if self._tenure is not None else None
 
-    @property
-    def taken_up(self) -> int | None:
-        """How many unended executions it found when it began to run; None while it waits, or still looks."""
-        return self._tenure.taken_up if self._tenure is not None else None
-
     async def _live(self) -> None:
         while True:
             await self._lease.acquire()
