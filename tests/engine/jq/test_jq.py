@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from penstock.dsl.expressions import ExpressionFailed, NeedsJq, NotAnExpression, Program, program
-from penstock.engine.jq import Jq, on_behalf_of
+from penstock.engine.behalf import on_behalf_of
+from penstock.engine.jq import Jq
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="looks at processes by /proc")]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from penstock.engine.behalf import on_behalf_of
 from penstock.engine.faults import STANDARD, Error, Fault
 from penstock.engine.tasks import http
 from penstock.engine.tasks.body import Body
@@ -341,3 +342,24 @@ async def test_more_calls_than_connections_all_get_their_answer(peer: str) -> No
     async with working(connections=40) as work:
         outputs = await asyncio.gather(*(called(work, f"{peer}/x", query={"n": n}) for n in range(200)))
     assert [output["query"] for output in outputs] == [f"n={n}" for n in range(200)]
+
+
+async def test_services_that_never_answer_one_project_hold_up_no_other(peer: str) -> None:
+    async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def call_for(project: str, work: Work, address: str) -> Any:
+        on_behalf_of.set(project)
+        return await called(work, address)
+
+    one, other = [await asyncio.start_server(never, "127.0.0.1", 0) for _ in range(2)]
+    silent = [f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/" for server in (one, other)]
+    async with one, other, working(connections=10) as work:
+        theirs = [asyncio.create_task(call_for("theirs", work, address)) for address in silent * 20]
+        await asyncio.sleep(0)
+        async with asyncio.timeout(20):
+            assert await asyncio.create_task(call_for("ours", work, f"{peer}/x"))
+        for task in theirs:
+            task.cancel()
+        await asyncio.gather(*theirs, return_exceptions=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from sqlalchemy import bindparam, false, func, or_, select, true, update
 
+from penstock.engine.behalf import on_behalf_of
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution, rfc3339
 from penstock.engine.embedded.lanes import Lanes
@@ -23,7 +24,6 @@ from penstock.engine.embedded.sealing import Sealed
 from penstock.engine.embedded.sinks import Sinks
 from penstock.engine.embedded.writer import Portion, WriterEnded
 from penstock.engine.host import Json, Received, Step
-from penstock.engine.jq import on_behalf_of
 from penstock.engine.tasks.secrets import Secrets
 from penstock.storage import Row, Statement, StorageError, now
 from penstock.storage.engine_tables import inbox

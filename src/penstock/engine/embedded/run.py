@@ -9,6 +9,7 @@ import structlog
 
 from penstock.dsl.depth import DEEPEST, too_deep
 from penstock.dsl.model import Workflow
+from penstock.engine.behalf import on_behalf_of
 from penstock.engine.embedded import metrics, statements
 from penstock.engine.embedded.execution import Execution, encoded, qualified_name, rfc3339
 from penstock.engine.embedded.host import EmbeddedHost
@@ -19,7 +20,6 @@ from penstock.engine.embedded.subflows import Ended
 from penstock.engine.embedded.writer import Portion, WriterEnded
 from penstock.engine.faults import Error, Fault, runtime
 from penstock.engine.interpreter import interpret
-from penstock.engine.jq import on_behalf_of
 from penstock.engine.tasks.secrets import Secrets
 from penstock.storage import Row, now
 from penstock.streams import ExecutionChange, Level, NewEvent, NewLog

@@ -4,6 +4,5 @@ jq holds the interpreter's lock while it runs and an endless program never ends,
 """
 
 from penstock.engine.jq.pool import Jq
-from penstock.engine.jq.turns import on_behalf_of
 
-__all__ = ["Jq", "on_behalf_of"]
+__all__ = ["Jq"]

@@ -10,8 +10,9 @@ import structlog
 
 from penstock.dsl.expressions import ExpressionFailed, NeedsJq, NotAnExpression, Program
 from penstock.dsl.expressions.allowed import compile_message, require_allowed, wrapped
+from penstock.engine.behalf import on_behalf_of
 from penstock.engine.jq.process import Limits, Process, ProcessLost
-from penstock.engine.jq.turns import Turns, on_behalf_of
+from penstock.engine.jq.turns import Turns
 from penstock.engine.jq.worker import SCHEMA
 
 LARGEST_INPUT = 8 * 1024 * 1024

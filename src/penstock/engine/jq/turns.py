@@ -2,13 +2,9 @@
 
 import asyncio
 from collections import OrderedDict, deque
-from contextvars import ContextVar
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-
-on_behalf_of: ContextVar[str | None] = ContextVar("on_behalf_of", default=None)
-"""The project whose work this is; where nobody says, each program has its own turn."""
 
 
 class Turns(Generic[T]):

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from ipaddress import ip_address
 from typing import Any
+from weakref import WeakValueDictionary
 
 import aiohttp
 import httpcore
@@ -23,12 +24,15 @@ from yarl import URL
 
 from penstock.egress import Egress, EgressDenied, Unresolved
 from penstock.engine import faults
+from penstock.engine.behalf import on_behalf_of
 from penstock.engine.tasks.addresses import shown
 from penstock.engine.tasks.body import ACCEPTED, Body
 from penstock.engine.tasks.kept import Kept
 from penstock.engine.tasks.work import Limits
 
 USER_AGENT = f"penstock/{version('penstock')}"
+# Of the connections, for one project: less than a single host gets, so that others reach that one, too.
+_SHARE = 0.4
 _CONNECT_SECONDS = 10.0
 # Less than the five seconds after which common servers close: a request on a connection that is just being closed
 # is lost, and one that is no GET cannot be sent again.
@@ -65,6 +69,7 @@ class Http:
         self._limits = limits
         self._tls = tls
         self._session: aiohttp.ClientSession | None = None
+        self._places: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self.tokens: Kept[Token] = Kept(10_000)
         self.certificates: Kept[ssl.SSLContext] = Kept(500)
 
@@ -82,6 +87,7 @@ class Http:
         try:
             async with (
                 asyncio.timeout(seconds or self._limits.seconds),
+                self._place(),
                 self._open().request(
                     method, url, headers=headers, data=body, ssl=tls or True, allow_redirects=False
                 ) as response,
@@ -100,9 +106,12 @@ class Http:
         """An answer that may go on for long: whoever reads it bounds it. It is not packed, and closed when left."""
         own = {"Accept-Encoding": "identity"}
         try:
-            async with self._open().request(
-                method, url, headers=CIMultiDict(own | dict(headers)), data=body, allow_redirects=False
-            ) as response:
+            async with (
+                self._place(),
+                self._open().request(
+                    method, url, headers=CIMultiDict(own | dict(headers)), data=body, allow_redirects=False
+                ) as response,
+            ):
                 yield response
         except (aiohttp.ClientError, httpcore.ConnectError, OSError) as error:
             raise _told(error, shown(url)) from error
@@ -112,9 +121,12 @@ class Http:
         self, url: URL, headers: Mapping[str, str]
     ) -> AsyncIterator["aiohttp.ClientWebSocketResponse[bool]"]:
         try:
-            async with self._open().ws_connect(
-                url, headers=headers, max_msg_size=self._limits.answer_bytes, heartbeat=_HEARTBEAT_SECONDS
-            ) as socket_:
+            async with (
+                self._place(),
+                self._open().ws_connect(
+                    url, headers=headers, max_msg_size=self._limits.answer_bytes, heartbeat=_HEARTBEAT_SECONDS
+                ) as socket_,
+            ):
                 yield socket_
         except aiohttp.WSServerHandshakeError as error:
             raise faults.communication(
@@ -122,6 +134,14 @@ class Http:
             ) from error
         except (aiohttp.ClientError, httpcore.ConnectError, OSError) as error:
             raise _told(error, shown(url)) from error
+
+    def _place(self) -> asyncio.Semaphore:
+        """One of those that a project may have at the same time: a host that never answers holds up nobody else's."""
+        project = on_behalf_of.get()
+        if project is None:
+            return asyncio.Semaphore(1)
+        most = max(1, int(self._limits.connections * _SHARE))
+        return self._places.setdefault(project, asyncio.Semaphore(most))
 
     async def close(self) -> None:
         await self.tokens.close()
