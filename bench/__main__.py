@@ -15,6 +15,8 @@ from bench.engine.run import Kind
 from bench.engine.run import measure as measure_engine
 from bench.platform.run import measure_lists, measure_rates, save
 from bench.platform.seeds import Size
+from bench.streams.run import Plan as Streams
+from bench.streams.run import measure as measure_streams
 
 DEFAULT_JSON = Path("var/bench/accounts.json")
 Names = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)]
@@ -133,6 +135,39 @@ def engine(
     chosen = parts or ["inside", "api", "asleep", "history", "peers"]
     past = past // 10 if quick else past
     measure_engine(database, chosen, peers or [], quick=quick, past=past, console=console, path=json)
+
+
+@app.command
+def streams(
+    *,
+    listeners: int = 2_000,
+    sessions: int = 100,
+    seconds: int = 10,
+    rate: float = 2.0,
+    slow: int = 20,
+    database: str | None = None,
+    json: Path = Path("var/bench/streams.json"),
+) -> None:
+    """Listeners to the events of one workflow while it runs: how late they hear, and what each costs.
+
+    Parameters
+    ----------
+    listeners
+        How many streams are open.
+    sessions
+        How many people they are.
+    seconds
+        For how long executions are triggered.
+    rate
+        Executions a second.
+    slow
+        How many more connect and never read.
+    database
+        The address of an empty PostgreSQL database; left out: a SQLite file.
+    json
+        Where to write the figures.
+    """
+    measure_streams(Streams(listeners, sessions, seconds, rate, slow, database), console, json)
 
 
 def _as_interrupt(_: int, __: FrameType | None) -> None:
