@@ -1,11 +1,13 @@
 """One company's author against everybody else on the server: storms, floods and filters that take for ever."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from penstock.engine.embedded.definitions import Definitions
 from penstock.storage import Statement
 from penstock.storage.engine_tables import inbox
 from tests.conftest import Serve
@@ -173,6 +175,28 @@ async def test_events_that_nobody_wants_are_refused_when_there_are_too_many(
     answer = await scene.owner.post(f"/projects/{scene.project['id']}/events", EVENT, headers=headers)
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "60")
     await sent(scene.owner, other, EVENT)
+
+
+async def test_a_definition_that_takes_long_to_be_made_ready_keeps_nobody_elses_waiting(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, real, goes_on = scene.owner, Definitions.get, asyncio.Event()
+    slow = await made(owner, scene.project, "slow", "do: []", deploy=False)
+    quick = await made(owner, scene.project, "quick", "do: []", deploy=False)
+
+    async def get(self: Definitions, workflow_id: str, version: int) -> Any:
+        if workflow_id == slow:
+            await goes_on.wait()
+        return await real(self, workflow_id, version)
+
+    monkeypatch.setattr(Definitions, "get", get)
+    waits = await owner.made(f"/workflows/{slow}/trigger", {})
+    # Another project's, as each makes ready one at a time.
+    other = await owner.made(f"/organizations/{scene.company['id']}/projects", {"name": "Other"})
+    quick = await made(owner, other, "quick", "do: []", deploy=False)
+    assert (await ended(owner, (await owner.made(f"/workflows/{quick}/trigger", {}))["id"]))["status"] == "completed"
+    goes_on.set()
+    assert (await ended(owner, waits["id"]))["status"] == "completed"
 
 
 async def test_what_no_database_stores_fails_the_one_that_says_it(scene: Scene) -> None:

@@ -162,7 +162,10 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     executions_at_once: Annotated[
         int,
-        Meta(description="How many executions work at once; those that sleep or listen do not count.", ge=1),
+        Meta(
+            description="Executions that work at once; who sleeps or listens does not count; each project has ten.",
+            ge=1,
+        ),
     ] = 1000
     step_size: Annotated[
         int, Meta(description="Bytes that the output of a step, or of an execution, may have.", ge=1024)

@@ -65,11 +65,24 @@ async def test_who_sleeps_listens_or_waits_for_a_child_needs_no_slot(serve: Serv
 def test_one_execution_lends_one_slot_however_many_of_its_branches_wait() -> None:
     freed: list[bool] = []
     slots = Slots(2, lambda: freed.append(True))
-    slots.take()
+    slots.take("one", "project")
     with slots.lent("one"), slots.lent("one"):
-        for _ in range(2):
-            slots.take()
-        assert [slots.free, len(freed)] == [False, 1]
+        for number in range(2):
+            slots.take(f"other {number}", "project")
+        assert [slots.free_for("project"), len(freed)] == [False, 1]
+
+
+def test_a_project_has_a_few_slots_whoever_holds_all_of_them() -> None:
+    slots = Slots(20, lambda: None)
+    for number in range(20):
+        slots.take(f"theirs {number}", "theirs")
+    assert not slots.free_for("theirs")
+    for number in range(10):
+        assert slots.free_for("ours")
+        slots.take(f"ours {number}", "ours")
+    assert not slots.free_for("ours")
+    slots.give_back("ours 0")
+    assert [slots.free_for("ours"), slots.free_for("theirs")] == [True, False]
 
 
 def test_one_of_another_workflow_does_not_wait_behind_thousands() -> None:

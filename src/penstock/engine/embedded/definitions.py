@@ -65,6 +65,11 @@ class Definitions:
         self._documents: OrderedDict[tuple[str, int], Document | None] = OrderedDict()
         self._projects: OrderedDict[str, tuple[tuple[Any, ...], dict[tuple[str, str], list[_Version]]]] = OrderedDict()
 
+    def known(self, workflow_id: str, version: int) -> Workflow | None:
+        """When it was made ready before."""
+        known = self._ready.get((workflow_id, version))
+        return None if known is None else known[0]
+
     async def get(self, workflow_id: str, version: int) -> Workflow:
         """Raises `Fault` when it is none that could run."""
         name = (workflow_id, version)

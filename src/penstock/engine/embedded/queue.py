@@ -1,6 +1,7 @@
 """Who is next: one execution of each workflow in turn, so that none waits behind another's thousands."""
 
 from collections import deque
+from collections.abc import Callable
 
 from penstock.engine.embedded.execution import Execution
 
@@ -41,15 +42,18 @@ class FairQueue:
                 self._turns.append(execution.workflow_id)
         queue.append(execution)
 
-    def next(self) -> Execution | None:
-        """The next one of a workflow whose turn it is."""
-        while self._turns:
+    def next(self, may: Callable[[Execution], bool] = lambda _: True) -> Execution | None:
+        """The next one of a workflow whose turn it is, and that may."""
+        for _ in range(len(self._turns)):
             workflow_id = self._turns.popleft()
             queue = self._waiting[workflow_id]
             while queue and self._ids.get(queue[0].id) is not queue[0]:
                 queue.popleft()  # taken out while it waited
             if not queue:
                 del self._waiting[workflow_id]
+                continue
+            if not may(queue[0]):
+                self._turns.append(workflow_id)
                 continue
             execution = queue.popleft()
             del self._ids[execution.id]

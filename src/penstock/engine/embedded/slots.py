@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+_FEW = 10
+
 
 class Slots:
     def __init__(self, most: int, freed: Callable[[], None]) -> None:
@@ -11,16 +13,29 @@ class Slots:
         self._taken = 0
         self._freed = freed
         self._lent: Counter[str] = Counter()
+        self._projects: dict[str, str] = {}
+        self._at_work: Counter[str] = Counter()
 
-    @property
-    def free(self) -> bool:
-        return self._taken < self._most
+    def free_for(self, project_id: str) -> bool:
+        """Each project has a few, however many others have: some may hold theirs for days."""
+        return self._taken < self._most or self._at_work[project_id] < min(_FEW, self._most)
 
-    def take(self) -> None:
+    def take(self, execution_id: str, project_id: str) -> None:
+        self._projects[execution_id] = project_id
+        self._work(project_id)
+
+    def give_back(self, execution_id: str) -> None:
+        self._rest(self._projects.pop(execution_id))
+
+    def _work(self, project_id: str) -> None:
         self._taken += 1
+        self._at_work[project_id] += 1
 
-    def give_back(self) -> None:
+    def _rest(self, project_id: str) -> None:
         self._taken -= 1
+        self._at_work[project_id] -= 1
+        if not self._at_work[project_id]:
+            del self._at_work[project_id]
         self._freed()
 
     @contextmanager
@@ -29,13 +44,14 @@ class Slots:
 
         An execution has one slot, however many of its branches wait.
         """
+        project_id = self._projects[execution_id]
         self._lent[execution_id] += 1
         if self._lent[execution_id] == 1:
-            self.give_back()
+            self._rest(project_id)
         try:
             yield
         finally:
             self._lent[execution_id] -= 1
             if not self._lent[execution_id]:
                 del self._lent[execution_id]
-                self.take()
+                self._work(project_id)

@@ -13,13 +13,14 @@ from penstock.engine.embedded.lease import Lease
 from penstock.engine.embedded.lineage import Families
 from penstock.engine.embedded.links import Links
 from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.embedded.preparing import Preparing
 from penstock.engine.embedded.queue import FairQueue
 from penstock.engine.embedded.run import CANCELLED, Outcome, Run
 from penstock.engine.embedded.schedules import Schedules
 from penstock.engine.embedded.slots import Slots
 from penstock.engine.embedded.subflows import Ended, Subflows
 from penstock.engine.embedded.writer import Writer, WriterEnded
-from penstock.engine.faults import Fault, runtime
+from penstock.engine.faults import runtime
 from penstock.storage import StorageError, now
 from penstock.streams import NewEvent
 
@@ -42,8 +43,7 @@ class Tenure:
         self._at_work: Counter[str] = Counter()
         self._admitting = asyncio.Event()
         self._asked = asyncio.Event()
-        self._choosing: Execution | None = None
-        """Neither in the queue any more nor begun: whether it may begin is being found out."""
+        self._preparing = Preparing(parts.definitions, self._prepared)
         self._dropping: dict[str, asyncio.Task[None]] = {}
         self.taken_up: int | None = None
         """How many it found unended when it began; None until it has looked."""
@@ -93,6 +93,7 @@ class Tenure:
 
     async def _wind_up(self) -> None:
         """What is under way is left, and begun again, here or elsewhere; then what was finished is stored."""
+        self._preparing.close()
         runs = list(self._runs.values())
         self.left = [run.execution.id for run in runs] + self._queue.ids
         for run in runs:
@@ -113,15 +114,7 @@ class Tenure:
         """Whether it runs, or is to run."""
         return execution_id in self._runs or self._waiting_one(execution_id) is not None
 
-    def _withdraw_choice(self, execution_id: str) -> bool:
-        if self._choosing is None or self._choosing.id != execution_id:
-            return False
-        self._choosing = None
-        return True
-
     def _waiting_one(self, execution_id: str) -> Execution | None:
-        if self._choosing is not None and self._choosing.id == execution_id:
-            return self._choosing
         return self._queue.get(execution_id)
 
     async def _admit(self) -> None:
@@ -129,31 +122,34 @@ class Tenure:
         while True:
             await self._admitting.wait()
             self._admitting.clear()
-            while self._parts.slots.free and (execution := self._queue.next()) is not None:
-                self._choosing = execution
-                may_begin = await self._may_begin(execution)
-                if not self._withdraw_choice(execution.id):
-                    continue  # it was cancelled meanwhile
-                if may_begin:
+            while (execution := self._queue.next(self._has_slot)) is not None:
+                if not self._preparing.knows(execution):
+                    self._queue.hold(execution)
+                    self._preparing.begin(execution)
+                elif self._may_begin(execution):
                     self._begin(execution)
                     await self._let_others()
                 else:
                     self._queue.hold(execution)
 
-    async def _may_begin(self, execution: Execution) -> bool:
+    def _has_slot(self, execution: Execution) -> bool:
+        return self._parts.slots.free_for(execution.project_id)
+
+    def _prepared(self, workflow_id: str) -> None:
+        self._queue.let_go(workflow_id)
+        self._admitting.set()
+
+    def _may_begin(self, execution: Execution) -> bool:
         """As many of its workflow as the definition allows (`document.metadata.concurrency`)."""
-        try:
-            workflow = await self._parts.definitions.get(execution.workflow_id, execution.version)
-        except Fault:
-            return True  # its run says why it cannot be
-        return workflow.concurrency is None or self._at_work[execution.workflow_id] < workflow.concurrency
+        most = self._preparing.most(execution)
+        return most is None or self._at_work[execution.workflow_id] < most
 
     def _begin(self, execution: Execution, *, at_end: Outcome | None = None) -> Run:
         if (known := self._runs.get(execution.id)) is not None:
             return known
         run = self._runs[execution.id] = Run(execution, self._parts)
         self._at_work[execution.workflow_id] += 1
-        self._parts.slots.take()
+        self._parts.slots.take(execution.id, execution.project_id)
         run.start(self._done, at_end=at_end)
         return run
 
@@ -170,7 +166,7 @@ class Tenure:
         if not self._at_work[execution.workflow_id]:
             del self._at_work[execution.workflow_id]
         self._queue.let_go(execution.workflow_id)
-        self._parts.slots.give_back()
+        self._parts.slots.give_back(execution.id)
 
     def _drop(self, execution_id: str) -> None:
         """Its records cannot be stored. It goes no step further; what becomes of it is seen to when it has stopped."""
@@ -265,7 +261,6 @@ class Tenure:
             if execution is None:
                 return
             self._queue.take_out(execution_id)
-            self._withdraw_choice(execution_id)
             run = self._begin(execution, at_end=CANCELLED)
         run.cancel()
         await run.wait()
