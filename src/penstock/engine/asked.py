@@ -4,6 +4,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from penstock.storage import Transaction
+
 
 class EngineRefused(Exception):
     """The engine cannot do what was asked. The message is shown to the caller, so it holds no secret."""
@@ -40,7 +42,10 @@ class Engine(Protocol):
 
     async def resume(self, execution_id: str) -> None: ...
 
-    async def receive(self, project_id: str, events: list[dict[str, Any]]) -> None:
-        """Events for whoever listens in the project; durable when it returns."""
+    async def receive(self, tx: Transaction, project_id: str, events: list[dict[str, Any]]) -> None:
+        """Events for whoever listens in the project: with this transaction, or not at all."""
+
+    async def received(self) -> None:
+        """The transaction is durable: whoever listens is to be told."""
 
     async def next_run_at(self, workflow_id: str) -> int | None: ...

@@ -25,7 +25,7 @@ from penstock.engine.embedded.writer import WriterEnded
 from penstock.engine.faults import Fault
 from penstock.engine.jq import Jq
 from penstock.engine.performing import Performer
-from penstock.storage import Database, Row, StorageError
+from penstock.storage import Database, Row, StorageError, Transaction
 
 log = structlog.get_logger()
 
@@ -180,12 +180,13 @@ class EmbeddedEngine:
             await self._ask(execution_id, "resume")
             await self._until(execution_id, lambda row: row["asked"] is None)
 
-    async def receive(self, project_id: str, events: list[dict[str, Any]]) -> None:
+    async def receive(self, tx: Transaction, project_id: str, events: list[dict[str, Any]]) -> None:
         lives = self._limits.event_lives
         rows = [inbox.row_of(project_id, encoded(event), lives, emitted=False) for event in events]
-        async with self._database.transaction() as tx:
-            await statements.lock_events_in(tx)
-            await tx.run_many(inbox.ADD, rows)
+        await statements.lock_events_in(tx)
+        await tx.run_many(inbox.ADD, rows)
+
+    async def received(self) -> None:
         await self._wake()
 
     async def next_run_at(self, workflow_id: str) -> int | None:

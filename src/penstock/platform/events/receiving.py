@@ -98,7 +98,8 @@ async def receive(request: Request[Any, Any, Any], id: FromPath[str]) -> Answer:
     types = sorted({str(event["type"]) for event in events})[:_MOST_NAMED]
     async with parts.database.transaction() as tx:
         await audit.by(tx, call, access, "event.receive", id, {"count": len(events), "types": types})
-    await parts.engine.receive(id, events)
+        await parts.engine.receive(tx, id, events)
+    await parts.engine.received()
     return json({"accepted": len(events)}, status=202)
 
 
