@@ -1,12 +1,13 @@
 """Ended executions that are older than their keep go, with their steps, events and logs; and events nobody wants."""
 
+import asyncio
 from collections import Counter
 
-from sqlalchemy import bindparam, delete, or_, select, true
+from sqlalchemy import Delete, Table, bindparam, delete, or_, select, true
 
 from penstock.storage import Database, Statement, Transaction, now
 from penstock.storage.engine_tables import inbox
-from penstock.storage.platform_tables import events, executions, log_entries
+from penstock.storage.platform_tables import events, executions, log_entries, steps
 from penstock.streams import LEVELS, ExecutionChange, forget
 
 BATCH = 50
@@ -17,12 +18,18 @@ _OLD = Statement(
     .order_by(executions.c.completed_at)
     .limit(BATCH)
 )
-_EVENTS = Statement(delete(events).where(events.c.execution_id == bindparam("id")).returning(events.c.workflow_id))
-_LOGS = Statement(
-    delete(log_entries)
-    .where(log_entries.c.execution_id == bindparam("id"))
-    .returning(log_entries.c.workflow_id, log_entries.c.level)
-)
+# An execution may have a hundred thousand steps; a statement that deletes them all would keep everybody waiting.
+_SLICE = 500
+
+
+def _some_of(table: Table) -> Delete:
+    some = select(table.c.id).where(table.c.execution_id == bindparam("id")).limit(_SLICE)
+    return delete(table).where(table.c.id.in_(some))
+
+
+_EVENTS = Statement(_some_of(events).returning(events.c.workflow_id))
+_LOGS = Statement(_some_of(log_entries).returning(log_entries.c.workflow_id, log_entries.c.level))
+_STEPS = Statement(_some_of(steps))
 _EXECUTION = Statement(delete(executions).where(executions.c.id == bindparam("id")))
 _EVENTS_IN = Statement(
     delete(inbox).where(
@@ -61,8 +68,16 @@ async def sweep_executions(database: Database, older_than: int) -> int:
 
 
 async def _delete(tx: Transaction, id_: str, entries: Counter[tuple[str, str]]) -> None:
-    entries.update((str(row[0]), "events") for row in await tx.all(_EVENTS, id=id_))
-    entries.update((str(row[0]), LEVELS[row[1]]) for row in await tx.all(_LOGS, id=id_))
+    while rows := await tx.all(_EVENTS, id=id_):
+        entries.update((str(row[0]), "events") for row in rows)
+        await asyncio.sleep(0)
+    while rows := await tx.all(_LOGS, id=id_):
+        entries.update((str(row[0]), LEVELS[row[1]]) for row in rows)
+        await asyncio.sleep(0)
+    deleted = _SLICE
+    while deleted == _SLICE:
+        deleted = await tx.run(_STEPS, id=id_)
+        await asyncio.sleep(0)
     await tx.run(_EXECUTION, id=id_)
 
 
