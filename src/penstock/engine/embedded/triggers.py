@@ -62,7 +62,10 @@ class Trigger:
         try:
             events = await self._take(received)
         except Fault as fault:
-            log.warning("a trigger cannot be asked about an event", workflow_id=self.workflow_id, error=str(fault))
+            # Not more of it: jq repeats the data that it fails at, and that may be a secret.
+            log.warning(
+                "a trigger cannot be asked about an event", workflow_id=self.workflow_id, error=fault.error.title
+            )
             return None
         if events is not None:
             self.sealed.learn(offered.hidden)
