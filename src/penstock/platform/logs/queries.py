@@ -1,8 +1,11 @@
 """What is asked of the table of logs."""
 
 from functools import cache
+from typing import Any
 
 from sqlalchemy import Select, Text, bindparam, func, select, text, true
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ColumnElement
 
 from penstock.platform.events.queries import newest_first, of_workflow
@@ -10,6 +13,27 @@ from penstock.storage import Statement
 from penstock.storage.platform_tables import log_entries
 from penstock.streams import Level
 from penstock.streams.reading import LOG_COLUMNS
+
+
+class _Folded(ColumnElement[str]):
+    """The message with its ASCII letters in lower case; what is more than ASCII was stored so. SQLite's LIKE does not
+    tell them apart anyway, and PostgreSQL's ILIKE costs ten times as much as this."""
+
+    inherit_cache = True
+    type = Text()
+
+    def __init__(self) -> None:
+        self.text = func.coalesce(log_entries.c.folded, log_entries.c.message)
+
+
+@compiles(_Folded)
+def _lowered(element: _Folded, compiler: SQLCompiler, **options: Any) -> str:
+    return f'lower({compiler.process(element.text, **options)} COLLATE "C")'
+
+
+@compiles(_Folded, "sqlite")
+def _as_it_is(element: _Folded, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(element.text, **options)
 
 
 @cache
@@ -27,6 +51,11 @@ def listing(filters: frozenset[str], *, alarming: bool = False) -> Statement:
     page = ids.offset(bindparam("offset")).subquery("ids")
     shown = select(*LOG_COLUMNS).select_from(page.join(log_entries, log_entries.c.id == page.c.id))
     return Statement(shown.order_by(*order))
+
+
+@cache
+def count_of(filters: frozenset[str], *, alarming: bool = False) -> Statement:
+    return Statement(select(func.count()).select_from(log_entries).where(*_where(filters, alarming=alarming)))
 
 
 @cache
@@ -59,7 +88,7 @@ def _where(filters: frozenset[str], *, alarming: bool) -> list[ColumnElement[boo
         "execution_id": log_entries.c.execution_id == bindparam("execution_id"),
         "since": log_entries.c.created_at >= bindparam("since"),
         "until": log_entries.c.created_at < bindparam("until"),
-        "q": func.coalesce(log_entries.c.folded, log_entries.c.message).ilike(bindparam("q", type_=Text), escape="\\"),
+        "q": _Folded().like(bindparam("q", type_=Text), escape="\\"),
     }
     where = [of_workflow(log_entries, filters), *(conditions[name] for name in sorted(filters))]
     if alarming:

@@ -45,12 +45,16 @@ async def list_logs(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     workflow_id, level = access_of(request).workflow_id, filters.values.get("level", Level.DEBUG)
     names, alarming = filters.names, level >= Level.WARN
     params = filters.params() | page.bounds | {"workflow_id": workflow_id}
-    if not names <= {"level"}:
+    if names & {"q", "module"}:
         found = await database.slow(queries.counted_listing(names, alarming=alarming), **params)
         return page.answer([log_from(row[1:]) for row in found if row["id"] is not None], found[0]["total"])
-    counts = counts_from(await database.all(COUNTS, workflow_id=workflow_id))
+    if names <= {"level"}:
+        counts = counts_from(await database.all(COUNTS, workflow_id=workflow_id))
+        total = sum(counts.get(name, 0) for name in LEVELS[level:])
+    else:
+        total = (await database.slow(queries.count_of(names, alarming=alarming), **params))[0][0]
     rows = await (database.slow if names else database.all)(queries.listing(names, alarming=alarming), **params)
-    return page.answer([log_from(row) for row in rows], sum(counts.get(name, 0) for name in LEVELS[level:]))
+    return page.answer([log_from(row) for row in rows], total)
 
 
 @get(
