@@ -123,13 +123,18 @@ async def test_on_a_full_disk_executions_wait_for_room(sqlite_url: str) -> None:
         await all_is_well(database, ids)
 
 
+def _rival(url: str) -> sqlite3.Connection:
+    return sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False)
+
+
 async def test_behind_the_lock_of_another_process_executions_wait(sqlite_url: str) -> None:
     async with application(sqlite_url) as client:
         scene = await set_up(client)
         napper = await deployed(scene, "napper", NAPPER)
-        with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)) as rival:
+        with closing(_rival(sqlite_url)) as rival:
             ids = await triggered(scene.owner, napper, 10)
-            rival.execute("BEGIN IMMEDIATE")
+            # In a thread: what the application has begun to write, it must be able to finish.
+            await asyncio.to_thread(rival.execute, "BEGIN IMMEDIATE")
             await ready(client, 503)
             rival.execute("COMMIT")
         for id_ in ids:
