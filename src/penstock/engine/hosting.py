@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from penstock.dsl.expressions import NeedsJq, Program
 from penstock.dsl.model import Task, Workflow
-from penstock.engine.faults import Error, Fault, exhausted, runtime
+from penstock.engine.faults import Error, exhausted
 from penstock.engine.host import ChildOf, Host, Json, Listening, Step
 from penstock.engine.performing import Performer
 from penstock.engine.tasks.secrets import Secrets
@@ -211,8 +211,3 @@ class Hosting(Host):
 
     @abstractmethod
     async def run_workflow(self, step: Step, child: ChildOf, data: Any, *, awaited: bool) -> Any: ...
-
-
-def fault_of(error: Exception) -> Fault:
-    """A defect of ours is a fault of the workflow too: nothing runs for ever because of it."""
-    return error if isinstance(error, Fault) else runtime("Internal error", "the server's log says what happened")
