@@ -106,7 +106,8 @@ def _show(rows: Sequence[Figures], kind: Kind, console: Console) -> None:
         compared = (f"{own.rate / row.rate:.1f}", f"{row.cpu / own.cpu:.1f}") if own is not None else ("", "")
         times = (f"{row.rate:,.1f}", f"{row.p50:,.1f}", f"{row.p99:,.1f}", f"{row.cpu:.2f}")
         table.add_row(row.who, row.work, f"{row.at_once:,}", *times, *compared)
-    console.print(table)
+    # Figures that are cut off help nobody, in a file least of all.
+    Console(width=max(console.width, 150)).print(table)
 
 
 def _save(document: dict[str, Any], path: Path) -> None:
