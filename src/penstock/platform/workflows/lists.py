@@ -7,11 +7,11 @@ what its reader can see, not on how many workflows there are.
 import unicodedata
 from typing import Any
 
-from sqlalchemy import Select, Text, bindparam, func, select, union, union_all
+from sqlalchemy import Select, Text, bindparam, func, select, true, union, union_all
 
 from penstock.platform.workflows.queries import COLUMNS, NEWEST
 from penstock.storage import Statement
-from penstock.storage.platform_tables import companies, grants, projects, workflows
+from penstock.storage.platform_tables import companies, grants, projects, workflow_versions, workflows
 
 _BETWEEN = "\x01"
 
@@ -35,8 +35,8 @@ class Lists:
             (status, q): _made(visible, _filters(status=status, q=q)) for status in (False, True) for q in (False, True)
         }
 
-    def statements(self, filters: dict[str, Any]) -> tuple[Statement, Statement]:
-        """The page and the count."""
+    def statement(self, filters: dict[str, Any]) -> Statement:
+        """The page, each row after how many there are in all; one row of nothing else when the page is empty."""
         return self._made["status" in filters, "q" in filters]
 
 
@@ -49,21 +49,24 @@ def _filters(*, status: bool, q: bool) -> list[Any]:
     return found
 
 
-def _made(visible: Any, filters: list[Any]) -> tuple[Statement, Statement]:
-    found = visible(filters).subquery()
+def _made(visible: Any, filters: list[Any]) -> Statement:
+    """What one sees is found once, for the page and for the number."""
+    found = visible(filters).cte("found").prefix_with("MATERIALIZED")
+    total = select(func.count().label("total")).select_from(found).subquery("counted")
     page = (
         select(found.c.id)
         .order_by(found.c.created_at.desc(), found.c.id.desc())
         .limit(bindparam("limit"))
         .offset(bindparam("offset"))
-        .subquery()
+        .subquery("page")
     )
-    listed = (
-        select(*COLUMNS)
-        .select_from(page.join(NEWEST, workflows.c.id == page.c.id))
-        .order_by(workflows.c.created_at.desc(), workflows.c.id.desc())
+    rows = (
+        total.outerjoin(page, true())
+        .outerjoin(workflows, workflows.c.id == page.c.id)
+        .outerjoin(workflow_versions, NEWEST.onclause)
     )
-    return Statement(listed), Statement(select(func.count()).select_from(found))
+    listed = select(total.c.total, *COLUMNS).select_from(rows)
+    return Statement(listed.order_by(workflows.c.created_at.desc(), workflows.c.id.desc()))
 
 
 def _of_project(filters: list[Any]) -> Select[Any]:

@@ -44,11 +44,10 @@ async def _list(request: Req, made: lists.Lists, **params: Any) -> Answer:
         if len(q) > _LONGEST_Q:
             raise invalid("q", f"may have {_LONGEST_Q} characters at most")
         params["q"] = lists.pattern(q)
-    listed, counted = made.statements(params)
     # Someone may see ten thousand, and a search reads all of them.
-    total = await database.slow(counted, **params)
-    rows = await database.slow(listed, **params, **page.bounds)
-    return page.answer([record_from(row).workflow for row in rows], total[0][0])
+    rows = await database.slow(made.statement(params), **params, **page.bounds)
+    found = [record_from(row[1:]).workflow for row in rows if row["id"] is not None]
+    return page.answer(found, rows[0]["total"])
 
 
 @get(
