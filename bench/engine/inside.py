@@ -23,8 +23,8 @@ from bench.accounts.servers import BenchError
 from bench.engine.work import ASLEEP, CALLS, SETS, THREE_CALLS, THREE_SETS, Figures, cpu_seconds, figures, memory
 from penstock.app import create_app
 from penstock.engine.embedded.execution import Execution
-from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.subflows import born
+from penstock.engine.embedded.tenure import Tenure
 from penstock.ids import uuid7
 from penstock.settings import load
 from penstock.storage import now
@@ -44,8 +44,9 @@ def measured(what: str, **plan: Any) -> Any:
 
 
 class Inside:
-    def __init__(self, parts: EngineParts, client: httpx.AsyncClient, project_id: str) -> None:
-        self._parts = parts
+    def __init__(self, tenure: Tenure, client: httpx.AsyncClient, project_id: str) -> None:
+        self.tenure = tenure
+        self._parts = tenure._parts
         self._client = client
         self.project_id = project_id
 
@@ -103,7 +104,7 @@ async def running(database: str) -> AsyncIterator[Inside]:
         engine = app.app.state.platform.engine
         while not engine.runs:
             await asyncio.sleep(0.05)
-        yield Inside(engine._tenure._parts, client, project)
+        yield Inside(engine._tenure, client, project)
 
 
 async def rates(plan: dict[str, Any]) -> list[dict[str, Any]]:
@@ -135,8 +136,9 @@ async def asleep(plan: dict[str, Any]) -> dict[str, float]:
         before, sleepers = memory(os.getpid()), []
         for _ in range(plan["count"] // 500):
             sleepers += [inside.begin(workflow) for _ in range(500)]
-            await inside._parts.writer.flush()
-        await inside._parts.writer.flush()
+            while inside.tenure.running < len(sleepers):
+                await asyncio.sleep(0.01)
+        await inside.tenure._parts.writer.flush()
         gc.collect()
         grown = memory(os.getpid()) - before
         cpu, began = time.process_time(), time.perf_counter()
