@@ -148,6 +148,8 @@ def test_ctrl_c_ends_what_runs_and_ends_with_130(write: Any, tmp_path: Path) -> 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Whoever runs the tests in the background ignores it, and hands that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
     )
     assert running.stderr is not None
     assert running.stderr.readline().split()[:2] == ["runs", "nap"]
