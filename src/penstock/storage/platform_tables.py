@@ -331,6 +331,8 @@ log_entries = Table(
     Index(None, "workflow_id", "id"),
     Index(None, "workflow_id", "created_at"),
     Index(None, "execution_id", "id"),
+    # With the time, so that those of a module are found and counted in the index alone.
+    Index("ix_log_entries_module", "module_name", "workflow_id", "id", "created_at"),
     # Warnings and worse are few among many, and what people look for.
     Index(
         "ix_log_entries_alarming",
