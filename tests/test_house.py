@@ -13,7 +13,7 @@ SOURCE = Path(penstock.__file__).parent
 # From the roof to the ground. A module imports from its own floor and from those below it.
 FLOORS = (
     {"cli", "app", "__main__"},
-    {"accounts", "platform", "projects"},
+    {"accounts", "console", "platform", "projects"},
     {"engine", "streams"},
     {"dsl", "storage", "http", "egress"},
     {"settings", "problems", "ids"},

@@ -13,6 +13,7 @@ from penstock import projects
 from penstock.accounts import provider_routes, routes
 from penstock.accounts.hooks import Hooks, from_settings
 from penstock.accounts.service import Accounts
+from penstock.console import routes as console
 from penstock.http import docs, health
 from penstock.http.answers import handle
 from penstock.http.edge import App, Edge, Receive, Scope, Send
@@ -25,7 +26,7 @@ log = structlog.get_logger()
 
 
 def create_app(settings: Settings, hooks: Hooks | None = None) -> App:
-    """The whole server: `/user/*`, `/project`, health, metrics and documentation."""
+    """The whole server: `/user/*`, `/api/v1/*`, `/project`, health, metrics, documentation and the console."""
     handlers: list[ControllerRouterHandler] = [
         *routes.HANDLERS,
         *provider_routes.HANDLERS,
@@ -33,6 +34,7 @@ def create_app(settings: Settings, hooks: Hooks | None = None) -> App:
         api.router(),
         *health.HANDLERS,
         *docs.HANDLERS,
+        *console.HANDLERS,
     ]
     return _assemble(settings, hooks, handlers)
 
