@@ -8,15 +8,30 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 NODE_PEERS := tests/peers/node_modules/.installed-from
 
-.PHONY: help run test fuzz chaos lint fmt docs bench lock clean
+# The console: built into the package when its sources are newer than what was built.
+CONSOLE := src/penstock/console/static/index.html
+WEB_SOURCES := $(shell find web/src web/public web/scripts -type f ! -name schema.d.ts) web/index.html web/vite.config.ts
+WEB_PACKAGES := web/node_modules/.installed-from
+
+.PHONY: help run console types test fuzz chaos lint fmt docs bench lock clean
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: $(VENV)/.run ## set up what is needed, then serve at http://127.0.0.1:8080
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory console; else \
+	  echo "The console is not built: that needs Node 20 or newer, with npm (https://nodejs.org). The API works without." >&2; fi
 	@$(BIN)/penstock serve
 
-test: $(VENV)/.dev $(NODE_PEERS) ## set up what is needed, then run every test
+console: $(CONSOLE) ## build the console into the package
+
+types: $(VENV)/.run $(WEB_PACKAGES) ## write the console's types anew, from our own OpenAPI document
+	@$(BIN)/python web/scripts/openapi.py > web/node_modules/.openapi.json
+	@cd web && npm run --silent types
+
+test: $(VENV)/.dev $(NODE_PEERS) $(CONSOLE) ## set up what is needed, then run every test
+	@web/scripts/chromium.sh
+	@cd web && npm run --silent test
 	@$(BIN)/pytest -n auto --dist=worksteal
 
 fuzz: $(VENV)/.dev ## send what nobody would: requests made up from our own OpenAPI document
@@ -25,10 +40,11 @@ fuzz: $(VENV)/.dev ## send what nobody would: requests made up from our own Open
 chaos: $(VENV)/.dev ## kill the server and its database, again and again, for ten minutes each, and account for everything
 	@CHAOS_SECONDS=$${CHAOS_SECONDS:-600} CHAOS_SEED=$${CHAOS_SEED:-$$(date +%s)} $(BIN)/pytest -s tests/chaos
 
-lint: $(VENV)/.dev ## what a change must pass before its tests
+lint: $(VENV)/.dev types ## what a change must pass before its tests
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@cd web && npm run --silent check
 
 fmt: $(VENV)/.dev ## bring the code into shape
 	@$(BIN)/ruff check --fix .
@@ -47,7 +63,7 @@ lock: ## after a change of dependencies in pyproject.toml (needs uv)
 	$(COMPILE) --group dev --group bench -c requirements/run.txt -o requirements/dev.txt
 
 clean: ## remove what was set up
-	rm -rf $(VENV) tests/peers/node_modules bench/peers/node_modules
+	rm -rf $(VENV) tests/peers/node_modules bench/peers/node_modules web/node_modules src/penstock/console/static
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -69,9 +85,30 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $(VENV)/.run $@
 
+# The configuration that we hand out is tested with a real nginx. Who may install packages has it installed (and not
+# started: RUNLEVEL); everybody else is told what is not tested.
+nginx:
+	@PATH="$$PATH:/usr/sbin:/usr/local/sbin"; command -v nginx >/dev/null && exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing nginx, which the tests of deploy/nginx need …"; \
+	  export RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive; install="apt-get install -qq -y --no-install-recommends nginx"; \
+	  { $$install || { apt-get update -qq && $$install; }; } >/dev/null && exit 0; \
+	fi; \
+	echo "nginx is missing (on Debian and Ubuntu: apt install nginx); deploy/nginx/penstock.conf is not tested." >&2
+
 # Tests sign in at real identity providers, and those are written for Node.
 $(NODE_PEERS): tests/peers/package-lock.json | $(VENV)/.dev
 	@command -v npm >/dev/null || { echo "The tests need Node 20 or newer, with npm (https://nodejs.org)." >&2; exit 1; }
 	@echo "Setting up the tests' identity providers in tests/peers …"
 	@$(BIN)/python -c 'from tests.node_peers import install; install()'
 	@touch $@
+
+$(WEB_PACKAGES): web/package-lock.json
+	@command -v npm >/dev/null || { echo "The console is built with Node 20 or newer, with npm (https://nodejs.org)." >&2; exit 1; }
+	@echo "Setting up the console's packages in web …"
+	@cd web && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+$(CONSOLE): $(WEB_SOURCES) $(WEB_PACKAGES)
+	@echo "Building the console …"
+	@cd web && npm run --silent build

@@ -1,8 +1,13 @@
 """What `/metrics` shows. Routes are counted by their template, so that ids never become labels."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
+
+from penstock import __version__
 
 registry = CollectorRegistry()
+# Processor time, memory and open files of this process, where the system tells them.
+ProcessCollector(registry=registry)
+Info("penstock_build", "Which Penstock this is.", registry=registry).info({"version": __version__})
 
 _SECONDS = Histogram(
     "penstock_http_request_seconds",

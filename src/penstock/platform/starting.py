@@ -7,6 +7,7 @@ from penstock.egress import Egress
 from penstock.platform.auth.journal import AuditJournal
 from penstock.platform.engine import start_engine
 from penstock.platform.executions.arrivals import Arrivals
+from penstock.platform.gauges import Gauges
 from penstock.platform.iam.service import Iam
 from penstock.platform.iam.sign_in.saml import CompanySaml
 from penstock.platform.iam.types import Types
@@ -35,6 +36,9 @@ async def start(
     retention = Retention(settings, database)
     retention.start()
     stack.push_async_callback(retention.stop)
+    gauges = Gauges(settings, database)
+    gauges.start()
+    stack.push_async_callback(gauges.stop)
     engine = await start_engine(stack, settings, database, vault, egress)
     tokens = Tokens(settings, accounts.secret)
     checker = Checker(frozenset(settings.processes), engine.jq if engine is not None else None)

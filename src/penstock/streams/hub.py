@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from penstock.storage import Database, StorageError
-from penstock.streams import journal
+from penstock.streams import journal, metrics
 from penstock.streams.reading import LAST, READ, Entry, Piece, entry_from, piece_of
 from penstock.streams.signals import Signals
 
@@ -84,6 +84,7 @@ class Listener:
     def end_if_slow(self) -> None:
         """It was left behind: by a burst, or because hardly anybody reads at the other end?"""
         if self.took > _SLOW:
+            metrics.let_go.inc()
             self.end("too slow; resume from the last id")
 
     def read(self, last: int) -> None:
@@ -154,6 +155,7 @@ class Hub:
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
         journal.sleepers.add(self)
+        metrics.watch(lambda: self.listening)
 
     @property
     def listening(self) -> int:
@@ -293,6 +295,7 @@ class Hub:
         begun_before = time.monotonic() - _PATIENCE
         for listener in self._listeners:
             if listener.writing_since is not None and listener.writing_since < begun_before:
+                metrics.let_go.inc()
                 listener.end("nobody reads")
                 if listener.writer is not None:
                     listener.writer.cancel()
