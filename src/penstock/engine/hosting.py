@@ -87,7 +87,10 @@ class Hosting(Host):
             raise exhausted("Too many steps", f"an execution may have {MOST_STEPS:,} steps and retries at most")
 
     def _new_step(self, position: str, task: Task, attempt: int) -> Step:
-        return Step(position, task, attempt, self._sequence, uuid7())
+        return Step(position, task, attempt, self._sequence, self._new_id())
+
+    def _new_id(self) -> str:
+        return uuid7()
 
     def _taken_up(self, step: Step) -> None:
         """A step of an earlier life goes on, or has ended there."""

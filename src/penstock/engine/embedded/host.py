@@ -19,7 +19,6 @@ from penstock.engine.host import ChildOf, Json, Listening, Step
 from penstock.engine.hosting import Hosting
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.tasks.work import LogLevel
-from penstock.ids import uuid7
 from penstock.storage import Row
 from penstock.streams import Level, NewEvent, NewLog
 
@@ -99,7 +98,7 @@ class EmbeddedHost(Hosting):
         return self._parts.writer.of(self.execution_id)
 
     def _new_step(self, position: str, task: Task, attempt: int) -> Step:
-        step = Step(position, task, attempt, self._sequence, uuid7())
+        step = Step(position, task, attempt, self._sequence, self._new_id())
         self._steps[step.id] = step
         self._open[step.id] = StepRow(
             {

@@ -75,6 +75,9 @@ class Run:
         if self._task is not None:
             self._task.cancel()
 
+    def _now(self) -> int:
+        return now()
+
     async def wait(self) -> None:
         """Until it has ended, durably, or was abandoned."""
         if self._task is not None:
@@ -175,7 +178,7 @@ class Run:
         self.execution.trigger_data = row["trigger_data"]
 
     def _begin(self, workflow: Workflow) -> None:
-        execution, at = self.execution, now()
+        execution, at = self.execution, self._now()
         execution.status, execution.started_at = "running", at
         portion = self._parts.writer.of(execution.id)
         portion.writes.append((statements.START_EXECUTION, {"id_": execution.id, "started_at": at}))
@@ -198,7 +201,7 @@ class Run:
         followers = await self._followers(outcome, secrets)
         stored = await self._stored_steps() if self.host is None and execution.status == "running" else []
         workflow = self.workflow or await self._definition()
-        at = now()
+        at = self._now()
         portion = parts.writer.of(execution.id)
         if self.host is not None:
             self.host.cancel_open_steps()

@@ -37,7 +37,7 @@ class Subflows:
     ) -> Any:
         if not awaited:
             if await self._parts.database.one(statements.ENDED, id=id_) is None:
-                self._start(parent, sealed, id_, await self._find(parent, child), data, awaited=False)
+                self.start(parent, sealed, id_, await self.find(parent, child), data, awaited=False)
                 await self._parts.writer.flush()
             return None
         waiting = self._waiting.setdefault(id_, asyncio.get_running_loop().create_future())
@@ -45,18 +45,18 @@ class Subflows:
             with self._parts.slots.lent(parent.id):
                 stored = await self._parts.database.one(statements.ENDED, id=id_)
                 if stored is None:
-                    self._start(parent, sealed, id_, await self._find(parent, child), data, awaited=True)
+                    self.start(parent, sealed, id_, await self.find(parent, child), data, awaited=True)
                 elif stored["completed_at"] is not None:
                     # It ended while nobody waited: in the moment of a crash, or before this engine took over.
-                    return _outcome(await self._read(id_, stored, sealed))
+                    return outcome(await self.read(id_, stored, sealed))
                 ended = await waiting
                 # What it may have told of its own secrets.
                 sealed.learn(ended.hidden)
-                return _outcome(ended)
+                return outcome(ended)
         finally:
             self._waiting.pop(id_, None)
 
-    async def _read(self, id_: str, stored: Row, sealed: Sealed) -> Ended:
+    async def read(self, id_: str, stored: Row, sealed: Sealed) -> Ended:
         output = msgspec.json.decode(stored["output_data"] or "null")
         row = await self._parts.database.one(SEALED, id_=id_)
         if row is not None and row["sealed_output"] is not None:
@@ -64,7 +64,7 @@ class Subflows:
         error = msgspec.json.decode(stored["error"], type=Error) if stored["error"] else None
         return Ended(str(stored["status"]), output, error)
 
-    async def _find(self, parent: Execution, child: ChildOf) -> tuple[str, int]:
+    async def find(self, parent: Execution, child: ChildOf) -> tuple[str, int]:
         found = await self._parts.definitions.find(parent.project_id, child.namespace, child.name, child.version)
         if found is None:
             wanted = f"{child.namespace}/{child.name} in version {child.version}"
@@ -73,7 +73,7 @@ class Subflows:
             raise configuration("The workflow does not run", f"{child.name} is in status {found.status}; deploy it")
         return found.workflow_id, found.version
 
-    def _start(
+    def start(
         self, parent: Execution, sealed: Sealed, id_: str, target: tuple[str, int], data: Any, *, awaited: bool
     ) -> None:
         lineage = passed_on(parent)
@@ -110,7 +110,7 @@ class Subflows:
             waiting.set_result(ended)
 
 
-def _outcome(ended: Ended) -> Any:
+def outcome(ended: Ended) -> Any:
     if ended.status == "completed":
         return ended.output
     if ended.error is not None:

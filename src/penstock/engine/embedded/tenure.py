@@ -7,12 +7,13 @@ from contextlib import suppress
 import structlog
 
 from penstock.engine.embedded import statements
-from penstock.engine.embedded.execution import Execution, encoded, qualified_name, rfc3339
+from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.inbox import Inbox
 from penstock.engine.embedded.lease import Lease
 from penstock.engine.embedded.lineage import Families
 from penstock.engine.embedded.links import Links
 from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.embedded.pausing import note
 from penstock.engine.embedded.preparing import Preparing
 from penstock.engine.embedded.queue import FairQueue
 from penstock.engine.embedded.run import CANCELLED, Outcome, Run
@@ -22,7 +23,6 @@ from penstock.engine.embedded.subflows import Ended, Subflows
 from penstock.engine.embedded.writer import Writer, WriterEnded
 from penstock.engine.faults import runtime
 from penstock.storage import StorageError, now
-from penstock.streams import NewEvent
 
 log = structlog.get_logger()
 
@@ -308,16 +308,5 @@ class Tenure:
         await self._parts.writer.flush()
 
     def _note(self, execution: Execution, run: Run | None, type_: str, when: str) -> None:
-        at = now()
-        details = execution.details
-        details.pop("paused_at", None)
-        if execution.paused_at is not None:
-            details["paused_at"] = rfc3339(execution.paused_at)
-        execution.metadata = encoded(details)
-        portion = self._parts.writer.of(execution.id)
-        row = {"id_": execution.id, "paused_at": execution.paused_at, "metadata": execution.metadata}
-        portion.writes.append((statements.PAUSE_EXECUTION, row))
         workflow = run.workflow if run is not None else None
-        name = qualified_name(workflow, execution.id) if workflow is not None else execution.id
-        data = {"name": name, when: rfc3339(at)}
-        portion.events.append(NewEvent(execution.workflow_id, type_, execution.id, None, data, at))
+        note(self._parts.writer.of(execution.id), execution, workflow, type_, when, now())

@@ -233,7 +233,7 @@ class Writer:
                 tx.after_commit(lambda: wake_all(workflow_ids))
                 return
             attempt.beat = beat
-            await _write_rows(tx, attempt.portions)
+            await write_rows(tx, attempt.portions)
 
 
 class _Attempt:
@@ -249,7 +249,7 @@ class _Attempt:
         return events | {entry.workflow_id for portion in self.portions for entry in portion.logs}
 
 
-async def _hold_in_place(tx: Transaction, portions: Sequence[Portion], events_in: Sequence[Row]) -> None:
+async def hold_in_place(tx: Transaction, portions: Sequence[Portion], events_in: Sequence[Row]) -> None:
     """What the rows refer to, from the top down and each by id, as whoever deletes it does. PostgreSQL would hold it
     when it meets each row, after others that a deletion waits for; and then both would wait for each other."""
     if tx.dialect != "postgresql":
@@ -262,12 +262,12 @@ async def _hold_in_place(tx: Transaction, portions: Sequence[Portion], events_in
         await tx.run_text(_HOLD.format("workflows"), sorted(held))
 
 
-async def _write_rows(tx: Transaction, portions: Sequence[Portion]) -> None:
+async def write_rows(tx: Transaction, portions: Sequence[Portion]) -> None:
     grouped: dict[Statement, list[Row]] = {}
     for portion in portions:
         for statement, row in portion.writes:
             grouped.setdefault(statement, []).append(row)
-    await _hold_in_place(tx, portions, grouped.get(statements.ADD_EVENT_IN, ()))
+    await hold_in_place(tx, portions, grouped.get(statements.ADD_EVENT_IN, ()))
     for statement in sorted(grouped, key=lambda each: _ORDER.get(each, len(_ORDER))):
         rows = grouped[statement]
         if statement is statements.ADD_EVENT_IN:
