@@ -1,4 +1,4 @@
-"""One statement for many rows: the rows go to the database as one list, and not one by one.
+"""One statement for many rows: the rows go to the database all at once, and not one by one.
 
 SQLite then writes them all without Python in between, so that a thread can do it while others compute; PostgreSQL
 plans and runs one statement and not a thousand.
@@ -26,44 +26,71 @@ _ARRAYS = {"VARCHAR": "text", "TEXT": "text", "UUID": "text", "BOOLEAN": "boolea
 class Bulk(msgspec.Struct, frozen=True):
     text: str
     names: tuple[str, ...]
-    """What each row gives, in the order in which the statement takes it."""
-    key: int | None = None
+    """What the statement takes, in this order: an array each."""
+    key: str | None = None
     """Which of them finds the row that an update is of: it must not find the same one twice."""
 
-    def values_of(self, rows: Sequence[Mapping[str, Any]]) -> list[list[Any]] | None:
-        """The rows as lists; None when only one after the other will do."""
-        names = self.names
-        values = [[row[name] for name in names] for row in rows]
-        key = self.key
-        if key is not None and len({row[key] for row in values}) < len(values):
-            return None
-        return values
+
+class Values(msgspec.Struct, frozen=True):
+    """A statement around the rows: they are written out as parameters, as many times as there are rows."""
+
+    head: str
+    row: str
+    tail: str
+    key: str | None = None
+
+    def text(self, count: int) -> str:
+        return self.head + ", ".join([self.row] * count) + self.tail
 
 
-def for_sqlite(clause: Any, text: str, constants: Mapping[str, Any]) -> Bulk | None:
-    """With the rows as `:rows`, a JSON array of arrays. None for what cannot be written so."""
-    names: list[str] = []
+def about_different_rows(given: Sequence[Sequence[Any]], names: Sequence[str], key: str | None) -> bool:
+    """False when they must be written one after the other."""
+    if key is None:
+        return True
+    place = names.index(key)
+    return len({row[place] for row in given}) == len(given)
 
-    def member(found: re.Match[str]) -> str:
+
+def for_sqlite(clause: Any, text: str, names: Sequence[str], constants: Mapping[str, Any]) -> Values | None:
+    """With the values of the rows, in the order of the names, as parameters. None for what cannot be written so."""
+
+    def literal(found: re.Match[str]) -> str:
         name = found[1]
-        if name in constants:
-            return found[0]
-        if name not in names:
-            names.append(name)
-        return f"json_extract(r.value, '$[{names.index(name)}]')"
+        return _literal(constants[name]) if name in constants else found[0]
 
-    if not _is_plain(clause):
+    def column(found: re.Match[str]) -> str:
+        return f"r.column{names.index(found[1]) + 1}"
+
+    if not isinstance(clause, Insert | Update) or not names:
         return None
-    if (insert := _INSERT.fullmatch(text)) is not None:
-        values = _NAMED.sub(member, insert["values"])
-        # Without a WHERE, SQLite takes ON CONFLICT for the ON of a join.
-        text = f"{insert['head']} SELECT {values} FROM json_each(:rows) AS r WHERE true{insert['tail'] or ''}"  # noqa: S608
-        return Bulk(text, tuple(names))
-    if (update := _UPDATE.fullmatch(text)) is not None and _ONE_KEY.fullmatch(update["where"]):
-        where, head = _NAMED.sub(member, update["where"]), _NAMED.sub(member, update["head"])
-        where = _SHARED.sub(r" AND +\1", where)
-        return Bulk(f"{head} FROM json_each(:rows) AS r WHERE {where}", tuple(names), key=0) if names else None
+    text = _NAMED.sub(literal, text)
+    if (insert := _INSERT.fullmatch(text)) is not None and not _NAMED.search(insert["tail"] or ""):
+        return _inserting(insert, names)
+    if (update := _UPDATE.fullmatch(text)) is not None and (key := _ONE_KEY.fullmatch(update["where"])) is not None:
+        where = _SHARED.sub(r" AND +\1", _NAMED.sub(column, update["where"]))
+        head, row = f"{_NAMED.sub(column, update['head'])} FROM (VALUES ", f"({', '.join('?' * len(names))})"
+        return Values(head, row, f") AS r WHERE {where}", key=key[1].removeprefix(":"))
     return None
+
+
+def _inserting(insert: re.Match[str], names: Sequence[str]) -> Values | None:
+    """The columns in the order of the names, and after them those that are the same in every row."""
+    into, _, columns = insert["head"].removesuffix(")").partition(" (")
+    pairs = list(zip(insert["values"].split(", "), columns.split(", "), strict=True))
+    given = {value.removeprefix(":"): column for value, column in pairs if value.startswith(":")}
+    same = [(value, column) for value, column in pairs if not value.startswith(":")]
+    if len(given) + len(same) < len(pairs) or given.keys() != set(names):
+        return None  # one name twice
+    columns = ", ".join([*(given[name] for name in names), *(column for _, column in same)])
+    row = ", ".join([*("?" for _ in names), *(value for value, _ in same)])
+    return Values(f"{into} ({columns}) VALUES ", f"({row})", insert["tail"] or "")
+
+
+def _literal(value: str | int | bool | None) -> str:
+    """What stands in the statement itself; never what somebody sent."""
+    if value is None:
+        return "NULL"
+    return str(int(value)) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
 
 def for_postgresql(clause: Any, text: str, names: Sequence[str]) -> Bulk | None:
@@ -86,7 +113,7 @@ def for_postgresql(clause: Any, text: str, names: Sequence[str]) -> Bulk | None:
     if (update := _UPDATE.fullmatch(text)) is not None and (key := _ONE_KEY.fullmatch(update["where"])) is not None:
         where, head = _NUMBERED.sub(member, update["where"]), _NUMBERED.sub(member, update["head"])
         number = int(key[1][1:].partition("::")[0])
-        return Bulk(f"{head} FROM {_unnested(arrays)} WHERE {where}", tuple(names), key=number - 1)
+        return Bulk(f"{head} FROM {_unnested(arrays)} WHERE {where}", tuple(names), key=names[number - 1])
     return None
 
 
@@ -97,7 +124,7 @@ def _unnested(arrays: Mapping[int, str]) -> str:
 
 
 def _is_plain(clause: Any) -> bool:
-    """Bytes are nothing that JSON can carry."""
+    """Bytes would need an array of another type."""
     return isinstance(clause, Insert | Update) and not any(
         isinstance(column.type, LargeBinary) for column in clause.table.columns
     )

@@ -68,9 +68,14 @@ class Transaction(Reader):
     async def run(self, statement: Statement, **params: Any) -> int:
         """Run a write; the number of rows that it touched."""
 
-    @abstractmethod
     async def run_many(self, statement: Statement, rows: Sequence[dict[str, Any]]) -> None:
         """Run a write once for each of these parameters, in their order; far cheaper than one by one."""
+        names = statement.names
+        await self.run_rows(statement, [tuple([row[name] for name in names]) for row in rows])
+
+    @abstractmethod
+    async def run_rows(self, statement: Statement, rows: Sequence[tuple[Any, ...]]) -> None:
+        """The same, with the parameters in the order of the statement's names."""
 
     @abstractmethod
     async def run_text(self, text: str, *params: Any) -> None:

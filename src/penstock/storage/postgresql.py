@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 
 from penstock.storage.backoff import delays
+from penstock.storage.bulk import about_different_rows
 from penstock.storage.database import (
     Busy,
     Database,
@@ -215,7 +216,7 @@ class _PostgresqlTransaction(Transaction):
             status: str = await self._connection.execute(text, *values)
         return int(status.rpartition(" ")[2])
 
-    async def run_many(self, statement: Statement, rows: Sequence[dict[str, Any]]) -> None:
+    async def run_rows(self, statement: Statement, rows: Sequence[tuple[Any, ...]]) -> None:
         if not rows:
             return
         many = _many(statement, rows) if len(rows) >= _MANY else None
@@ -223,21 +224,22 @@ class _PostgresqlTransaction(Transaction):
             if many is not None:
                 await self._connection.execute(many[0], *many[1])
             else:
-                text = statement.for_postgresql(rows[0])[0]
-                await self._connection.executemany(text, [statement.for_postgresql(row)[1] for row in rows])
+                names = statement.names
+                given = [statement.for_postgresql(dict(zip(names, row, strict=True))) for row in rows]
+                await self._connection.executemany(given[0][0], [values for _, values in given])
 
     async def run_text(self, text: str, *params: Any) -> None:
         async with _translated():
             await self._connection.execute(text, *params)
 
 
-def _many(statement: Statement, rows: Sequence[dict[str, Any]]) -> tuple[str, list[list[Any]]] | None:
+def _many(statement: Statement, rows: Sequence[tuple[Any, ...]]) -> tuple[str, list[Sequence[Any]]] | None:
     """One statement that writes them all, and its columns: planned and run once, and not for each row."""
     bulk, constants = statement.bulk_for_postgresql()
-    if bulk is None:
+    if bulk is None or not about_different_rows(rows, statement.names, bulk.key):
         return None
-    values = bulk.values_of([constants | row for row in rows] if constants else rows)
-    return None if values is None else (bulk.text, [list(column) for column in zip(*values, strict=True)])
+    columns: dict[str, Sequence[Any]] = dict(zip(statement.names, zip(*rows, strict=True), strict=True))
+    return bulk.text, [columns.get(name) or [constants[name]] * len(rows) for name in bulk.names]
 
 
 async def _prepare(connection: Any) -> None:

@@ -13,12 +13,12 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from penstock.storage.backoff import delays
+from penstock.storage.bulk import Values, about_different_rows
 from penstock.storage.database import (
     Busy,
     Database,
@@ -34,8 +34,7 @@ from penstock.storage.slow import SlowReads
 from penstock.storage.statement import Statement
 
 _MANY = 16  # rows; fewer are written sooner than a thread has its turn
-_MOST_ROWS = 256  # that are put together before others get their turn
-_MOST_AT_ONCE = 1_000_000  # bytes of them
+_LENGTHS = (128, 32, 8, 2, 1)
 _BROKEN = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
@@ -190,7 +189,7 @@ class _SqliteTransaction(Transaction):
         self._execute: Callable[..., sqlite3.Cursor] = connection.execute
         self._executemany = connection.executemany
         self._thread = thread
-        self._put_off: list[tuple[str, dict[str, Any]]] = []
+        self._put_off: list[tuple[str, list[Any]]] = []
         """Many rows each, for the thread: written before anything else is asked, or at the end."""
 
     async def one(self, statement: Statement, **params: Any) -> Row | None:
@@ -209,30 +208,22 @@ class _SqliteTransaction(Transaction):
         with _translated():
             return self._execute(*statement.for_sqlite(params)).rowcount
 
-    async def run_many(self, statement: Statement, rows: Sequence[dict[str, Any]]) -> None:
+    async def run_rows(self, statement: Statement, rows: Sequence[tuple[Any, ...]]) -> None:
         """Of many rows, what is wrong with them shows at the next statement, or at the end of the transaction."""
         if not rows:
             return
-        if len(rows) >= _MANY or self._put_off:
-            rows = await self._put_off_all(statement, rows)
-            if not rows:
-                return
-            await self.catch_up()
+        many = statement.bulk_for_sqlite()
+        if many is not None and len(rows) >= _MANY and about_different_rows(rows, statement.names, many.key):
+            self._put_off.extend(_sliced(many, rows))
+            return
+        await self.catch_up()
         with _translated():
-            text = statement.for_sqlite(rows[0])[0]
-            self._executemany(text, [statement.for_sqlite(row)[1] for row in rows])
-
-    async def _put_off_all(self, statement: Statement, rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """What is left is to be written one by one. In slices, small ones of large rows: others wait meanwhile."""
-        count = _MANY
-        while rows and (many := _many(statement, rows[:count])) is not None:
-            self._put_off.append(many)
-            rows = rows[count:]
-            if rows:
-                fitting = count * _MOST_AT_ONCE // len(many[1]["rows"])
-                count = max(1, min(fitting, count * 4, _MOST_ROWS))
-                await asyncio.sleep(0)
-        return rows
+            if many is not None:
+                self._executemany(many.text(1), rows)
+            else:
+                names = statement.names
+                given = [statement.for_sqlite(dict(zip(names, row, strict=True))) for row in rows]
+                self._executemany(given[0][0], [params for _, params in given])
 
     async def run_text(self, text: str, *params: Any) -> None:
         await self.catch_up()
@@ -249,20 +240,19 @@ class _SqliteTransaction(Transaction):
         with _translated():
             await asyncio.get_running_loop().run_in_executor(self._thread, self._run_all, put_off)
 
-    def _run_all(self, put_off: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    def _run_all(self, put_off: Sequence[tuple[str, list[Any]]]) -> None:
         for text, params in put_off:
             self._execute(text, params)
 
 
-def _many(statement: Statement, rows: Sequence[dict[str, Any]]) -> tuple[str, dict[str, Any]] | None:
-    """One statement that writes them all: SQLite does it without the interpreter, so that others compute meanwhile."""
-    bulk, constants = statement.bulk_for_sqlite()
-    values = bulk.values_of(rows) if bulk is not None else None
-    if bulk is None or values is None:
-        return None
-    text = msgspec.json.encode(values).decode()
-    # SQLite's JSON ends a text at a NUL.
-    return None if "\\u0000" in text else (bulk.text, constants | {"rows": text})
+def _sliced(many: Values, rows: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, list[Any]]]:
+    """Statements that write them all: SQLite runs each without the interpreter, so that others compute meanwhile. Of a
+    few lengths only, so that each is prepared once."""
+    begin = 0
+    for length in _LENGTHS:
+        while len(rows) - begin >= length:
+            yield many.text(length), list(chain.from_iterable(rows[begin : begin + length]))
+            begin += length
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from sqlalchemy.sql.base import Executable
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from penstock.storage import bulk
-from penstock.storage.bulk import Bulk
+from penstock.storage.bulk import Bulk, Values
 
 _SQLITE = sqlite_dialect(paramstyle="named")
 _POSTGRESQL = postgresql_dialect()  # type: ignore[no-untyped-call]
@@ -24,13 +24,15 @@ class Statement:
     Inserts written with `sqlalchemy.dialects.postgresql.insert` compile for SQLite too, `ON CONFLICT` included.
     """
 
-    __slots__ = ("_clause", "_postgresql", "_postgresql_bulk", "_sqlite", "_sqlite_bulk")
+    __slots__ = ("_clause", "_names", "_postgresql", "_postgresql_bulk", "_sqlite", "_sqlite_bulk")
 
-    def __init__(self, clause: Executable) -> None:
+    def __init__(self, clause: Executable, *names: str) -> None:
+        """`names`: the parameters in the order in which rows give them."""
         self._clause = clause
+        self._names = names
         self._sqlite: tuple[str, dict[str, Any]] | None = None
         self._postgresql: tuple[str, tuple[str, ...], dict[str, Any]] | None = None
-        self._sqlite_bulk: tuple[Bulk | None, dict[str, Any]] | None = None
+        self._sqlite_bulk: tuple[Values | None] | None = None
         self._postgresql_bulk: tuple[Bulk | None, dict[str, Any]] | None = None
 
     def for_sqlite(self, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -49,15 +51,22 @@ class Statement:
         text, names, constants = self._postgresql
         return text, [params[name] if name in params else constants[name] for name in names]
 
-    def bulk_for_sqlite(self) -> tuple[Bulk | None, dict[str, Any]]:
-        """The form for many rows, if there is one, and the parameters that are the same for all."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each row of many gives, in this order."""
+        if not self._names:
+            self._names = tuple(name for name, bind in self._compile(_SQLITE).binds.items() if bind.required)
+        return self._names
+
+    def bulk_for_sqlite(self) -> Values | None:
+        """The form for many rows, if there is one."""
         if self._sqlite_bulk is None:
             compiled = self._compile(_SQLITE)
-            constants = _constants(compiled)
-            self._sqlite_bulk = bulk.for_sqlite(self._clause, compiled.string, constants), constants
-        return self._sqlite_bulk
+            self._sqlite_bulk = (bulk.for_sqlite(self._clause, compiled.string, self.names, _constants(compiled)),)
+        return self._sqlite_bulk[0]
 
     def bulk_for_postgresql(self) -> tuple[Bulk | None, dict[str, Any]]:
+        """The form for many rows, if there is one, and the parameters that are the same for all."""
         if self._postgresql_bulk is None:
             compiled = self._compile(_POSTGRESQL)
             names = tuple(compiled.positiontup or ())
