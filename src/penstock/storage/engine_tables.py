@@ -1,6 +1,6 @@
 """What the engine keeps besides executions and steps: who runs it, what comes in, and what starts when."""
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Table, Text, text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, LargeBinary, Table, Text, text
 
 from penstock.storage.schema import Id, Serial, metadata
 
@@ -63,4 +63,32 @@ consumed_events = Table(
     Column("position", Text, primary_key=True),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("event", Text, nullable=False),
+)
+
+# The number of the last batch of an execution that a Temporal worker has written: one that comes again is not.
+temporal_executions = Table(
+    "temporal_executions",
+    metadata,
+    Column("execution_id", Id, ForeignKey("executions.id", ondelete="CASCADE"), primary_key=True),
+    Column("recorded", Integer, nullable=False),
+)
+
+# Steps on Temporal that listen: whom to ring up when an event comes, and which events they have looked at.
+temporal_listeners = Table(
+    "temporal_listeners",
+    metadata,
+    Column("execution_id", Id, ForeignKey("executions.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Text, primary_key=True),
+    Column("project_id", Id, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False),
+    Column("seen", BigInteger, nullable=False),
+    Index(None, "project_id"),
+)
+
+# What is too large for a history of Temporal, sealed; the history has its hash.
+temporal_payloads = Table(
+    "temporal_payloads",
+    metadata,
+    Column("execution_id", Id, ForeignKey("executions.id", ondelete="CASCADE"), primary_key=True),
+    Column("hash", Text, primary_key=True),
+    Column("payload", LargeBinary, nullable=False),
 )
