@@ -13,22 +13,29 @@ from penstock.cli.definitions import DefinitionFile, read_definition, shown_name
 from penstock.cli.errors import CommandError
 from penstock.dsl.check import PROCESSES, Finding, errors
 from penstock.dsl.check import check as findings_of
+from penstock.dsl.schema import json_schema
 
 _STYLES = {"error": "bold red", "warning": "bold yellow"}
 
 
 def check(
-    file: DefinitionFile,
-    /,
-    *files: Annotated[str, Parameter(help="More of them.", allow_leading_hyphen=True)],
+    *files: DefinitionFile,
+    schema: Annotated[
+        bool, Parameter(negative="", help="Print the JSON Schema of definitions instead, for an editor.")
+    ] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="", help="For programs.")] = False,
     allow: Annotated[
         str | None,
         Parameter(help="Processes that may be started: script, shell, container, mcp; or none. All, by default."),
     ] = None,
 ) -> None:
+    if schema:
+        print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+        return
+    if not files:
+        raise CommandError("name a definition to check; - reads standard input")
     processes = PROCESSES if allow is None else _processes(allow)
-    found = {name: findings_of(read_definition(name), processes=processes) for name in (file, *files)}
+    found = {name: findings_of(read_definition(name), processes=processes) for name in files}
     if as_json:
         _print_json(found)
     else:

@@ -57,6 +57,7 @@ _command(
     "Check workflow definitions as a compiler would: file, line, column, code and what to do. Exit 1 on errors.",
     "penstock check workflows/*.yaml",
     "penstock check --json - < workflow.yaml",
+    "penstock check --schema > workflow.schema.json",
     "penstock check --allow script,container workflow.yaml   # as a server with these processes would",
 )
 _command(
@@ -88,6 +89,19 @@ _command(
     "Bring the database to the tables that this version expects. An SQLite file is copied beside itself first.",
     "penstock migrate",
     "penstock migrate --check   # exit 1 when something is pending",
+)
+_command(
+    app,
+    "penstock.cli.backup:backup",
+    "Copy an SQLite database and the server's secret into one file, beside a running server.",
+    "penstock backup backups/penstock-2026-11-15.db",
+)
+_command(
+    app,
+    "penstock.cli.backup:restore",
+    "Put a backup in place. Refused while a server runs there, and over a database that exists.",
+    "penstock restore backups/penstock-2026-11-15.db",
+    "penstock restore --force backups/penstock-2026-11-15.db   # what was there is kept under another name",
 )
 _command(
     saml,

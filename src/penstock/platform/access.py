@@ -99,6 +99,9 @@ ROUTES: dict[tuple[str, str], Need] = {
     ("PUT", "/projects/{id}/secrets/{name}"): _at_least(EDITOR, "project"),
     ("DELETE", "/projects/{id}/secrets/{name}"): _at_least(EDITOR, "project"),
     # --- workflows
+    ("POST", "/definitions/check"): SIGNED_IN,
+    ("GET", "/definitions/schema"): ANYONE,
+    ("GET", "/definitions/templates"): SIGNED_IN,
     ("GET", "/workflows"): SIGNED_IN,
     ("GET", "/projects/{pid}/workflows"): _at_least(VIEWER, "project", "pid"),
     ("POST", "/projects/{pid}/workflows"): _at_least(EDITOR, "project", "pid"),

@@ -9,6 +9,7 @@ from penstock.platform.auth import oauth2
 from penstock.platform.auth import routes as auth
 from penstock.platform.companies import routes as companies
 from penstock.platform.dashboards import routes as dashboards
+from penstock.platform.definitions import routes as definitions
 from penstock.platform.events import receiving as events_in
 from penstock.platform.events import routes as events
 from penstock.platform.executions import control_routes as execution_control
@@ -31,6 +32,7 @@ HANDLERS = [
     *members.HANDLERS,
     *projects.HANDLERS,
     *secrets.HANDLERS,
+    *definitions.HANDLERS,
     *workflows.HANDLERS,
     *workflow_relations.HANDLERS,
     *executions.HANDLERS,

@@ -4,10 +4,11 @@ import asyncio
 from collections import OrderedDict
 from hashlib import sha256
 
-from penstock.dsl.check import Check, Finding
+from penstock.dsl.check import Check, Finding, errors
 from penstock.dsl.check.checking import failures_of
 from penstock.dsl.check.expressions import Uncompiled
 from penstock.dsl.expressions import NotAnExpression, require_expression
+from penstock.dsl.outline import Outline, outline_of
 from penstock.engine.jq import Jq
 
 _MOST_REMEMBERED = 256
@@ -33,6 +34,11 @@ class Checker:
         if not failures:
             self._remember(key, found)
         return found
+
+    async def examined(self, text: str) -> tuple[list[Finding], Outline | None]:
+        """With what the definition is, when it is valid."""
+        found = await self.findings(text)
+        return found, None if errors(found) else await asyncio.to_thread(outline_of, text)
 
     async def require(self, expression: str) -> None:
         """Raises NotAnExpression unless it is one that we would run."""
