@@ -69,7 +69,7 @@ def _revision_of_file(path: Path) -> str | None:
 
 async def require_current(url: str, path: Path | None) -> None:
     revision = await current(url, path)
-    _refuse_newer(revision)
+    refuse_newer(revision)
     if revision != head():
         raise PendingMigration("the database is older than this Penstock: run `penstock migrate` first")
 
@@ -91,7 +91,7 @@ def _revision(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def _refuse_newer(revision: str | None) -> None:
+def refuse_newer(revision: str | None) -> None:
     if revision is not None and revision not in {script.revision for script in _scripts().walk_revisions()}:
         raise NewerDatabase(
             f"the database was written by a newer Penstock (its revision is {revision}, ours is {head()}): "
@@ -114,7 +114,7 @@ def _run(connection: Connection) -> tuple[str | None, str]:
 def _upgrade_locked(connection: Connection) -> tuple[str | None, str]:
     """On PostgreSQL: servers that start together migrate one after the other; all but the first find it done."""
     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-    _refuse_newer(_revision(connection))
+    refuse_newer(_revision(connection))
     return _run(connection)
 
 
@@ -149,24 +149,31 @@ def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
 
 
-def _upgrade_file(path: Path) -> tuple[str | None, str]:
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Nobody else migrates or replaces the file meanwhile; a server that starts waits."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.with_name(path.name + ".lock").open("a")
     except OSError as error:
         raise Unavailable(f"{path}: {error.strerror}; choose another place with the setting `database`") from error
     with lock:
-        # Servers that start together migrate one after the other; all but the first find it done.
         fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _upgrade_file(path: Path) -> tuple[str | None, str]:
+    # Servers that start together migrate one after the other; all but the first find it done.
+    with locked(path):
         if not path.exists():
             # Accounts live in this file: nobody else on the machine may read it.
             path.touch(mode=0o600)
         _use_write_ahead_log(path)
         with _sqlite_connection(path) as connection:
             revision = _revision(connection)
-        _refuse_newer(revision)
+        refuse_newer(revision)
         if revision is not None and revision != head():
-            _copy(path, path.with_name(f"{path.name}.{revision}-{int(time.time())}.bak"))
+            copy(path, path.with_name(f"{path.name}.{revision}-{int(time.time())}.bak"))
         if revision == head():
             return revision, revision
         with _sqlite_connection(path) as connection:
@@ -183,12 +190,13 @@ def _use_write_ahead_log(path: Path) -> None:
         raise Unavailable(f"{path}: {error}") from error
 
 
-def _copy(source: Path, target: Path) -> None:
-    """A whole copy through SQLite's own backup, so that what is still in the write-ahead log is in it too."""
+def copy(source: Path, target: Path) -> None:
+    """A whole copy through SQLite's own backup, so that what is still in the write-ahead log is in it too. It is what
+    was committed when it began: others write meanwhile, and are not held up."""
     try:
         target.touch(mode=0o600)
-        with closing(_connect(source)) as original, closing(_connect(target)) as copy:
-            original.backup(copy)
+        with closing(_connect(source)) as original, closing(_connect(target)) as made:
+            original.backup(made)
     except (sqlite3.Error, OSError) as error:
         target.unlink(missing_ok=True)
-        raise Unavailable(f"{source} cannot be copied to {target} before its migration: {error}") from error
+        raise Unavailable(f"{source} cannot be copied to {target}: {error}") from error
