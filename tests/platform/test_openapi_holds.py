@@ -116,6 +116,9 @@ class Attempt:
             await self.world.invite_guest()
         level = "organization" if self.operation.path == "/api/v1/organizations/{id}" else "company"
         self.tree = tree = await self.world.plant(self.resource, level)
+        if self.resource is None:
+            sessions = await self.world.people["guest"].get("/auth/sessions")
+            tree["sid"] = sessions.json()["items"][0]["id"]
         if self.resource not in {"project", "workflow", "execution"}:
             return
         owner, workflow, execution = self.world.people["owner"], tree["workflow"], tree["execution"]

@@ -75,6 +75,7 @@ class World:
             | {
                 "uid": self.ids["victim"],
                 "linkId": uuid7(),
+                "sid": uuid7(),
                 "v": "latest",
                 "name": "TOKEN",
                 "provider": "github",

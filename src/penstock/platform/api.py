@@ -5,8 +5,10 @@ from litestar import Router
 from penstock.platform.access import check_table
 from penstock.platform.audit import routes as audit
 from penstock.platform.audit.refusals import refuse
+from penstock.platform.auth import methods as auth_methods
 from penstock.platform.auth import oauth2
 from penstock.platform.auth import routes as auth
+from penstock.platform.auth import sessions as auth_sessions
 from penstock.platform.companies import routes as companies
 from penstock.platform.dashboards import routes as dashboards
 from penstock.platform.definitions import routes as definitions
@@ -17,6 +19,7 @@ from penstock.platform.executions import routes as executions
 from penstock.platform.iam import routes as iam
 from penstock.platform.iam.sign_in import routes as iam_sign_in
 from penstock.platform.logs import routes as logs
+from penstock.platform.members import access as member_access
 from penstock.platform.members import routes as members
 from penstock.platform.projects import routes as projects
 from penstock.platform.secrets import routes as secrets
@@ -27,9 +30,12 @@ from penstock.problems import Denied
 PREFIX = "/api/v1"
 HANDLERS = [
     *auth.HANDLERS,
+    *auth_methods.HANDLERS,
+    *auth_sessions.HANDLERS,
     *oauth2.HANDLERS,
     *companies.HANDLERS,
     *members.HANDLERS,
+    *member_access.HANDLERS,
     *projects.HANDLERS,
     *secrets.HANDLERS,
     *definitions.HANDLERS,
