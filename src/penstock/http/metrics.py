@@ -19,6 +19,12 @@ _SECONDS = Histogram(
 in_flight = Gauge("penstock_http_requests_in_flight", "Requests being answered.", registry=registry)
 sign_ins = Counter("penstock_sign_ins", "Sign-ins, by way in and outcome.", ["method", "outcome"], registry=registry)
 mails = Counter("penstock_mails", "Mails, by outcome.", ["outcome"], registry=registry)
+# What has not happened yet is shown as 0: from nothing to 1 is no increase to Prometheus.
+for _outcome in ("accepted", "refused"):
+    for _way in ("password", "oauth", "saml", "iam"):
+        sign_ins.labels(_way, _outcome)
+for _outcome in ("sent", "failed", "given_up"):
+    mails.labels(_outcome)
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _observers: dict[tuple[str, str, int], Histogram] = {}
