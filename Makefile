@@ -13,7 +13,7 @@ CONSOLE := src/penstock/console/static/index.html
 WEB_SOURCES := $(shell find web/src web/public web/scripts -type f ! -name schema.d.ts) web/index.html web/vite.config.ts
 WEB_PACKAGES := web/node_modules/.installed-from
 
-.PHONY: help run console types test fuzz chaos lint fmt docs bench lock clean
+.PHONY: help run console types test fuzz chaos lint fmt docs bench lock clean nginx
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,7 +29,7 @@ types: $(VENV)/.run $(WEB_PACKAGES) ## write the console's types anew, from our 
 	@$(BIN)/python web/scripts/openapi.py > web/node_modules/.openapi.json
 	@cd web && npm run --silent types
 
-test: $(VENV)/.dev $(NODE_PEERS) $(CONSOLE) ## set up what is needed, then run every test
+test: $(VENV)/.dev $(NODE_PEERS) $(CONSOLE) nginx ## set up what is needed, then run every test
 	@web/scripts/chromium.sh
 	@cd web && npm run --silent test
 	@$(BIN)/pytest -n auto --dist=worksteal
