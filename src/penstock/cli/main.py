@@ -42,6 +42,14 @@ _command(
     "penstock serve",
     "penstock serve --port 80 --host 0.0.0.0",
     "penstock serve --database postgresql://penstock@db.example/penstock --workers 4",
+    "penstock serve --engine temporal --database postgresql://penstock@db.example/penstock   # and penstock worker",
+)
+_command(
+    app,
+    "penstock.cli.worker:worker",
+    "Run workflows on a Temporal cluster, beside servers with engine = temporal. SIGTERM lets calls in flight finish.",
+    "penstock worker",
+    "penstock worker --database postgresql://penstock@db.example/penstock --temporal temporal.example:7233",
 )
 _command(
     app,

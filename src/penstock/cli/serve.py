@@ -9,7 +9,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import structlog
 import uvicorn
@@ -35,10 +35,12 @@ def serve(
     port: Annotated[int | None, Parameter(help="Port to listen on; 0 takes a free one.")] = None,
     database: DatabaseAddress = None,
     workers: Annotated[int, Parameter(help="Server processes; more than one needs PostgreSQL.")] = 1,
+    engine: Annotated[Literal["embedded", "temporal", "none"] | None, Parameter(help="What runs workflows.")] = None,
     config: ConfigFile = None,
 ) -> None:
     """Serve until told to stop."""
-    settings = load(config, overrides={"host": host, "port": port, "database": database}).settings
+    given = {"host": host, "port": port, "database": database, "engine": engine}
+    settings = load(config, overrides=given).settings
     logs.configure(settings)
     check_address(settings.database.reveal())
     warn_if_open(settings)
@@ -48,9 +50,9 @@ def serve(
     if sqlite_path(settings.database.reveal()) is not None:
         raise SettingsError("--workers: more than one process needs PostgreSQL (SQLite has one writer)")
     # Each process builds its own application; what the command line said reaches it as environment.
-    for name, value in (("HOST", host), ("PORT", port), ("DATABASE", database), ("CONFIG", config)):
+    for name, value in [*given.items(), ("config", config)]:
         if value is not None:
-            os.environ[PREFIX + name] = str(value)
+            os.environ[PREFIX + name.upper()] = str(value)
     if not settings.redis_url:
         log.warning("each of the workers counts rate limits by itself; set redis_url to share them")
     # A database out of reach is said once, here, and not by every worker at every restart.

@@ -1,26 +1,33 @@
 """The engine of this server: which one the settings ask for, and what the platform lends it."""
 
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, select
 
 from penstock.egress import Egress
 from penstock.engine.asked import Engine, EngineRefused
+from penstock.engine.embedded.definitions import Definitions
 from penstock.engine.embedded.engine import EmbeddedEngine
-from penstock.engine.embedded.parts import EngineLimits
+from penstock.engine.embedded.parts import EngineLimits, EngineParts, MayStart
 from penstock.engine.jq import Jq
 from penstock.engine.tasks.work import Limits
 from penstock.engine.tools import performing
 from penstock.platform.access import role_of
 from penstock.platform.roles import Role
 from penstock.platform.secrets.vault import Vault
-from penstock.settings import Settings
+from penstock.settings import Settings, SettingsError
 from penstock.storage import Database, Statement
 from penstock.storage.schema import accounts
 from penstock.streams import Level
 
-__all__ = ["Engine", "EngineRefused", "start_engine"]
+if TYPE_CHECKING:
+    from penstock.engine.temporal.engine import TemporalEngine
+
+__all__ = ["Engine", "EngineRefused", "start_engine", "temporal_worker"]
 
 # Several times what a step may have: what an expression gives stays in memory for as long as its task takes.
 _MOST_JQ_OUTPUT = 2 * 1024 * 1024
@@ -29,18 +36,74 @@ _ACTIVE = Statement(select(accounts.c.active).where(accounts.c.id == bindparam("
 
 async def start_engine(
     stack: AsyncExitStack, settings: Settings, database: Database, vault: Vault, egress: Egress
-) -> EmbeddedEngine | None:
+) -> "EmbeddedEngine | TemporalEngine | None":
     """Started; it ends with the stack. None when the settings ask for none."""
-    if settings.engine != "embedded":
+    if settings.engine == "none":
         return None
-    jq = Jq(
+    if settings.engine == "temporal":
+        return await _start_on_temporal(stack, settings, database, vault)
+    performer = await stack.enter_async_context(performing(egress, task_limits(settings), jq_of(settings)))
+    engine = EmbeddedEngine(database, performer, engine_limits(settings), vault, may_start_on(database))
+    engine.start()
+    stack.push_async_callback(engine.close)
+    return engine
+
+
+async def _start_on_temporal(
+    stack: AsyncExitStack, settings: Settings, database: Database, vault: Vault
+) -> "TemporalEngine":
+    """What it needs here is little: workers do the work."""
+    require_temporal()
+    from penstock.engine.temporal.connection import Cluster, connect  # noqa: PLC0415 - an optional package
+    from penstock.engine.temporal.engine import TemporalEngine  # noqa: PLC0415
+
+    jq = jq_of(settings)
+    await jq.start()
+    stack.push_async_callback(jq.stop)
+    cluster = Cluster.of(settings)
+    client = await connect(cluster, vault, database, lazy=True)
+    engine = TemporalEngine(database, client, cluster.task_queue, engine_limits(settings), jq)
+    engine.start()
+    stack.push_async_callback(engine.close)
+    return engine
+
+
+@asynccontextmanager
+async def temporal_worker(settings: Settings, database: Database, vault: Vault, egress: Egress) -> AsyncIterator[None]:
+    """A worker on the cluster that the settings name, for as long as the block lasts."""
+    require_temporal()
+    from penstock.engine.temporal.connection import Cluster, connect  # noqa: PLC0415 - an optional package
+    from penstock.engine.temporal.worker import WorkerLimits, working  # noqa: PLC0415
+
+    cluster = Cluster.of(settings)
+    client = await connect(cluster, vault, database, lazy=False)
+    async with performing(egress, task_limits(settings), jq_of(settings)) as performer:
+        parts = EngineParts()
+        parts.database, parts.performer, parts.vault = database, performer, vault
+        parts.limits, parts.may_start = engine_limits(settings), may_start_on(database)
+        parts.definitions = Definitions(database)
+        limits = WorkerLimits(settings.worker_workflows, settings.worker_activities, drain=float(settings.worker_drain))
+        async with working(client, cluster.task_queue, parts, limits):
+            yield
+
+
+def require_temporal() -> None:
+    if find_spec("temporalio") is None:
+        raise SettingsError(
+            'engine = "temporal" needs the package temporalio: install penstock[temporal], or set engine = "embedded"'
+        )
+
+
+def jq_of(settings: Settings) -> Jq:
+    return Jq(
         processes=settings.expression_processes,
         seconds=float(settings.expression_time),
         megabytes=settings.expression_memory,
         most_output=_MOST_JQ_OUTPUT,
     )
-    performer = await stack.enter_async_context(performing(egress, task_limits(settings), jq))
 
+
+def may_start_on(database: Database) -> MayStart:
     async def may_start(user_id: str, workflow_id: str) -> bool:
         account = await database.one(_ACTIVE, id=user_id)
         if account is None or not account[0]:
@@ -48,10 +111,7 @@ async def start_engine(
         role = await role_of(database, user_id, "workflow", workflow_id)
         return role is not None and role >= Role.EDITOR
 
-    engine = EmbeddedEngine(database, performer, engine_limits(settings), vault, may_start)
-    engine.start()
-    stack.push_async_callback(engine.close)
-    return engine
+    return may_start
 
 
 def task_limits(settings: Settings) -> Limits:

@@ -153,6 +153,33 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         Meta(description="Earlier values of secrets_key or jwt_secret, until `penstock secrets rotate` is done."),
     ] = []
     engine: Annotated[Literal["embedded", "temporal", "none"], Meta(description="What runs workflows.")] = "embedded"
+    temporal_address: Annotated[
+        str, Meta(description="engine = temporal: host:port of the cluster's front end.", min_length=1)
+    ] = "127.0.0.1:7233"
+    temporal_namespace: Annotated[str, Meta(description="Its namespace for this installation.", min_length=1)] = (
+        "default"
+    )
+    temporal_task_queue: Annotated[
+        str, Meta(description="The queue that servers fill and `penstock worker` empties.", min_length=1)
+    ] = "penstock"
+    temporal_tls: Annotated[
+        bool, Meta(description="Speak TLS to the cluster; a file below, or a key, means it too.")
+    ] = False
+    temporal_tls_ca: Annotated[str, Meta(description="PEM file of who signed the cluster's certificate.")] = ""
+    temporal_tls_cert: Annotated[str, Meta(description="PEM file of our own certificate.")] = ""
+    temporal_tls_key: Annotated[str, Meta(description="PEM file of its key.")] = ""
+    temporal_api_key: Annotated[Secret, Meta(description="An API key for the cluster, as Temporal Cloud gives it.")] = (
+        Secret("")
+    )
+    worker_workflows: Annotated[
+        int, Meta(description="Executions that one `penstock worker` computes for at the same time.", ge=2, le=10_000)
+    ] = 200
+    worker_activities: Annotated[
+        int, Meta(description="Calls and processes that one `penstock worker` has under way.", ge=1, le=10_000)
+    ] = 200
+    worker_drain: Annotated[
+        Duration, Meta(description="How long a worker that is told to stop waits for calls to end.")
+    ] = Duration(30)
     processes: Annotated[
         list[Literal["script", "shell", "container", "mcp"]],
         Meta(

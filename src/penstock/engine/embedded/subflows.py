@@ -37,7 +37,7 @@ class Subflows:
     ) -> Any:
         if not awaited:
             if await self._parts.database.one(statements.ENDED, id=id_) is None:
-                self.start(parent, sealed, id_, await self.find(parent, child), data, awaited=False)
+                self.start(parent, sealed, id_, await self.find(parent.project_id, child), data, awaited=False)
                 await self._parts.writer.flush()
             return None
         waiting = self._waiting.setdefault(id_, asyncio.get_running_loop().create_future())
@@ -45,7 +45,7 @@ class Subflows:
             with self._parts.slots.lent(parent.id):
                 stored = await self._parts.database.one(statements.ENDED, id=id_)
                 if stored is None:
-                    self.start(parent, sealed, id_, await self.find(parent, child), data, awaited=True)
+                    self.start(parent, sealed, id_, await self.find(parent.project_id, child), data, awaited=True)
                 elif stored["completed_at"] is not None:
                     # It ended while nobody waited: in the moment of a crash, or before this engine took over.
                     return outcome(await self.read(id_, stored, sealed))
@@ -64,8 +64,8 @@ class Subflows:
         error = msgspec.json.decode(stored["error"], type=Error) if stored["error"] else None
         return Ended(str(stored["status"]), output, error)
 
-    async def find(self, parent: Execution, child: ChildOf) -> tuple[str, int]:
-        found = await self._parts.definitions.find(parent.project_id, child.namespace, child.name, child.version)
+    async def find(self, project_id: str, child: ChildOf) -> tuple[str, int]:
+        found = await self._parts.definitions.find(project_id, child.namespace, child.name, child.version)
         if found is None:
             wanted = f"{child.namespace}/{child.name} in version {child.version}"
             raise configuration("No such workflow", f"the project has no workflow {wanted}")

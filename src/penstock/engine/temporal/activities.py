@@ -1,0 +1,155 @@
+"""What a worker does for its workflows: it reads and writes our database, evaluates, and performs."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import structlog
+from sqlalchemy import bindparam, select
+from temporalio import activity
+
+from penstock.dsl.expressions import ExpressionFailed, NotAnExpression, program
+from penstock.engine.behalf import on_behalf_of
+from penstock.engine.embedded import statements
+from penstock.engine.embedded.execution import Execution
+from penstock.engine.embedded.lineage import MOST_OF_ONE, Families
+from penstock.engine.embedded.links import Links
+from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.embedded.sealing import SEALED, Sealed
+from penstock.engine.embedded.subflows import Subflows
+from penstock.engine.faults import Fault, runtime
+from penstock.engine.host import ChildOf
+from penstock.engine.tasks.secrets import Secrets
+from penstock.engine.temporal import ends, passed, written
+from penstock.storage import Duplicate, Refused, Statement, StorageError
+from penstock.storage.platform_tables import executions
+
+log = structlog.get_logger()
+_ASKED = Statement(select(executions.c.asked).where(executions.c.id == bindparam("id")))
+
+
+class Near:
+    """Local activities: in the process of the workflow, and kept in no history but for their results."""
+
+    def __init__(self, parts: EngineParts, born: Callable[[Sequence[str]], None], came: Callable[[str], None]) -> None:
+        parts.families = Families()
+        self._parts = parts
+        self._links = Links(parts)
+        self._subflows = Subflows(parts)
+        self._born = born
+        self._came = came
+
+    @property
+    def all(self) -> list[Callable[..., Any]]:
+        return [
+            self.load, self.record, self.give_up, self.evaluate, self.violations, self.find_child, self.followers,
+        ]  # fmt: skip
+
+    @activity.defn
+    async def load(self, asked: passed.Load) -> passed.Found:
+        database, definitions = self._parts.database, self._parts.definitions
+        row = await database.one(statements.FIND, id=asked.execution_id)
+        if row is None or row["status"] not in {"pending", "running"}:
+            return passed.Found()
+        execution = Execution.from_row(row)
+        recorded = await database.one(written.RECORDED, execution_id=execution.id)
+        text = await database.one(statements.DEFINITION, workflow_id=execution.workflow_id, version=execution.version)
+        wanted = await database.one(_ASKED, id=execution.id)
+        sealed = await database.one(SEALED, id_=execution.id)
+        execution.sealed = None if sealed is None else sealed["sealed_input"]
+        steps: list[dict[str, Any]] = []
+        if execution.status == "running" or "rerun_of" in execution.details:
+            rows = await database.all(statements.STEPS, execution_id=execution.id)
+            steps = [{name: row[name] for name in statements.STEP_MEMBERS} for row in rows]
+        error, secrets = None, {}
+        try:
+            workflow = await definitions.get(execution.workflow_id, execution.version)
+            if workflow.secrets:
+                secrets = await self._parts.vault.open(database, execution.project_id, workflow.secrets)
+        except Fault as fault:
+            error = fault.error
+        loaded = passed.Loaded(
+            execution=execution,
+            definition=str(text[0]) if text is not None else "",
+            limits=self._parts.limits,
+            recorded=int(recorded[0]) if recorded is not None else 0,
+            secrets=secrets,
+            steps=steps,
+            asked=None if wanted is None else wanted[0],
+            error=error,
+        )
+        return passed.Found(loaded)
+
+    @activity.defn
+    async def record(self, batch: passed.Batch) -> bool:
+        """False when it can never be written: its execution was deleted, or something in it does not fit."""
+        try:
+            await written.write(self._parts.database, batch)
+        except (Refused, Duplicate) as error:
+            log.error(
+                "an execution cannot be stored and is given up", execution_id=batch.execution_id, error=str(error)
+            )
+            return False
+        if batch.born:
+            self._born(batch.born)
+        if any(name == "add_event_in" for name, _ in batch.writes):
+            self._came(batch.project_id)
+        return True
+
+    @activity.defn
+    async def give_up(self, asked: passed.Load) -> None:
+        """It cannot be stored what it did: ended as failed, if it is still there."""
+        error = runtime("Not storable", "something that it has to remember cannot be stored").error
+        await ends.end(self._parts.database, asked.execution_id, "failed", error)
+
+    @activity.defn
+    async def evaluate(self, asked: passed.Evaluate) -> passed.Evaluated:
+        on_behalf_of.set(asked.project_id)
+        try:
+            return passed.Evaluated(
+                await self._parts.performer.jq.evaluate(program(asked.program), asked.dot, asked.variables)
+            )
+        except ExpressionFailed as failure:
+            return passed.Evaluated(failed=str(failure))
+
+    @activity.defn
+    async def violations(self, asked: passed.Violations) -> passed.Evaluated:
+        on_behalf_of.set(asked.project_id)
+        try:
+            return passed.Evaluated(await self._parts.performer.jq.violations(asked.schema, asked.data))
+        except NotAnExpression as error:
+            return passed.Evaluated(failed=str(error), invalid=True)
+        except ExpressionFailed as failure:
+            return passed.Evaluated(failed=str(failure))
+
+    @activity.defn
+    async def find_child(self, asked: passed.FindChild) -> passed.Child:
+        stored = await self._parts.database.one(statements.ENDED, id=asked.execution_id)
+        if stored is not None:
+            ended = None
+            if stored["completed_at"] is not None:
+                sealed = Sealed(self._parts.seal, asked.project_id, Secrets({}))
+                end = await self._subflows.read(asked.execution_id, stored, sealed)
+                ended = passed.EndedChild(
+                    status=end.status, output=end.output, error=end.error, hidden=sorted(sealed.secrets.learned)
+                )
+            return passed.Child(known=True, ended=ended)
+        child = ChildOf(asked.namespace, asked.name, asked.version)
+        try:
+            workflow_id, version = await self._subflows.find(asked.project_id, child)
+            if not self._parts.families.admit(asked.lineage):
+                raise runtime("Too many executions", f"of one execution, {MOST_OF_ONE:,} others may come at most")
+        except Fault as fault:
+            return passed.Child(error=fault.error)
+        return passed.Child(workflow_id=workflow_id, version=version)
+
+    @activity.defn
+    async def followers(self, asked: passed.Follow) -> passed.Following:
+        try:
+            found = await self._links.followers(asked.execution, asked.status, asked.data)
+        except StorageError:
+            raise
+        except Exception as error:
+            # It must end all the same.
+            log.error("links could not be followed", execution_id=asked.execution.id, exc_info=error)
+            return passed.Following()
+        return passed.Following(found.executions, found.logs)

@@ -1,0 +1,172 @@
+"""What goes between a workflow and its activities. What is `Local` never leaves the process that runs both."""
+
+from typing import Any
+
+import msgspec
+
+from penstock.engine.embedded.execution import Execution
+from penstock.engine.embedded.parts import EngineLimits
+from penstock.engine.embedded.writer import Values
+from penstock.engine.faults import Error
+from penstock.engine.host import Json
+from penstock.engine.tasks.work import Authorization
+from penstock.streams import ExecutionChange, NewEvent, NewLog
+
+
+class Local(msgspec.Struct, frozen=True, kw_only=True):
+    """The argument of a local activity: Temporal keeps it in no history."""
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a walk begins with."""
+
+    execution: Execution
+    definition: str
+    limits: EngineLimits
+    recorded: int
+    """The number of the last batch that was written."""
+    secrets: dict[str, str] = {}
+    steps: list[Json] = []
+    asked: str | None = None
+    error: Error | None = None
+    """Why it cannot be walked."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """`loaded` is None when it has ended, or was deleted."""
+
+    loaded: Loaded | None = None
+
+
+class Load(Local, frozen=True, kw_only=True):
+    execution_id: str
+
+
+class Batch(Local, frozen=True, kw_only=True):
+    """What a walk has done since the batch before: written as one, and once."""
+
+    execution_id: str
+    project_id: str
+    number: int
+    writes: list[tuple[str, Json | Values]] = []
+    events: list[NewEvent] = []
+    logs: list[NewLog] = []
+    changes: list[ExecutionChange] = []
+    born: list[str] = []
+    """Executions that are in it, and are to be started."""
+
+
+class Evaluate(Local, frozen=True, kw_only=True):
+    project_id: str
+    program: str
+    dot: Any
+    variables: Json
+
+
+class Violations(Local, frozen=True, kw_only=True):
+    project_id: str
+    schema: bytes
+    data: Any
+
+
+class Evaluated(msgspec.Struct, frozen=True):
+    value: Any = None
+    failed: str | None = None
+    invalid: bool = False
+    """It is no schema."""
+
+
+class Perform(msgspec.Struct, frozen=True, kw_only=True):
+    """`kind` is a task's, or `fetch`, `read`, `find_function`, `subscribe`."""
+
+    execution_id: str
+    workflow_id: str
+    project_id: str
+    kind: str
+    arguments: Json
+    key: str
+    workflow: str
+    task: str
+    timed: bool
+    secrets: list[str]
+    hidden: list[str]
+    """What else must not be shown."""
+    position: str = ""
+
+
+class Performed(msgspec.Struct, frozen=True, kw_only=True):
+    output: Any = None
+    authorization: Authorization | None = None
+    error: Error | None = None
+    hidden: list[str] = []
+    logged: int = 0
+    """Bytes of log that it wrote."""
+
+
+class FindChild(Local, frozen=True, kw_only=True):
+    execution_id: str
+    """Of the child."""
+    project_id: str
+    lineage: Json
+    namespace: str
+    name: str
+    version: str
+
+
+class Child(msgspec.Struct, frozen=True, kw_only=True):
+    """The workflow that a step runs; or how its execution ended before."""
+
+    workflow_id: str = ""
+    version: int = 0
+    known: bool = False
+    ended: "EndedChild | None" = None
+    error: Error | None = None
+
+
+class EndedChild(msgspec.Struct, frozen=True, kw_only=True):
+    status: str
+    output: Any = None
+    error: Error | None = None
+    hidden: list[str] = []
+
+
+class Follow(Local, frozen=True, kw_only=True):
+    execution: Execution
+    status: str
+    data: Any
+
+
+class Following(msgspec.Struct, frozen=True):
+    executions: list[Execution] = []
+    logs: list[NewLog] = []
+
+
+class Listen(Local, frozen=True, kw_only=True):
+    execution_id: str
+    project_id: str
+    position: str
+    earlier: bool
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """`last` is the last event that was there when it began to listen."""
+
+    last: int
+    consumed: list[tuple[int, str]] = []
+
+
+class Look(Local, frozen=True, kw_only=True):
+    execution_id: str
+    project_id: str
+    position: str
+    after: int
+    since: int
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """Of a subscription. `place` is the activity's, so that one that was lost and begun anew counts anew."""
+
+    position: str
+    number: int
+    data: Any = None
+    end: bool = False

@@ -1,0 +1,140 @@
+"""What servers and workers send to workflows: start, ring, cancel, ask. What does not arrive is sent again later."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+import structlog
+from sqlalchemy import bindparam, delete, select
+from temporalio.client import Client
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from penstock.engine.temporal.connection import RPC
+from penstock.storage import Database, Statement, StorageError
+from penstock.storage.engine_tables import temporal_listeners
+
+log = structlog.get_logger()
+_AT_ONCE = 64
+_MOST_REMEMBERED = 100_000
+_EXECUTION = "Execution"
+_LISTENERS = Statement(
+    select(temporal_listeners.c.execution_id)
+    .where(temporal_listeners.c.project_id == bindparam("project_id"))
+    .distinct()
+)
+_GONE = Statement(delete(temporal_listeners).where(temporal_listeners.c.execution_id == bindparam("id")))
+
+
+class Reach:
+    def __init__(self, database: Database, client: Client, task_queue: str) -> None:
+        self._database = database
+        self._client = client
+        self._task_queue = task_queue
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._started: OrderedDict[str, None] = OrderedDict()
+        self.trouble: str | None = None
+
+    # In the background
+
+    def start_soon(self, execution_ids: Sequence[str]) -> None:
+        for id_ in execution_ids:
+            self._keep(self.start(id_))
+
+    def ring_soon(self, project_id: str) -> None:
+        self._keep(self._ring_all(project_id))
+
+    def _keep(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """What is on its way arrives, or is sent by another process later."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=RPC.total_seconds())
+
+    # One by one
+
+    def is_started(self, execution_id: str) -> bool:
+        """As far as this process knows: it is asked once, not at every look."""
+        return execution_id in self._started
+
+    async def start(self, execution_id: str) -> bool:
+        try:
+            async with self._places:
+                await self._client.start_workflow(
+                    _EXECUTION,
+                    id=execution_id,
+                    task_queue=self._task_queue,
+                    id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
+                    id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                    rpc_timeout=RPC,
+                )
+        except WorkflowAlreadyStartedError:
+            pass  # and has ended
+        except (RPCError, RuntimeError) as error:
+            return self._failed(error)
+        self._remember(execution_id)
+        self.trouble = None
+        return True
+
+    def _remember(self, execution_id: str) -> None:
+        self._started[execution_id] = None
+        if len(self._started) > _MOST_REMEMBERED:
+            self._started.popitem(last=False)
+
+    async def _ring_all(self, project_id: str) -> None:
+        try:
+            rows = await self._database.all(_LISTENERS, project_id=project_id)
+            await asyncio.gather(*(self.ring(str(row[0])) for row in rows))
+        except StorageError as error:
+            log.warning("whoever listens is told of an event later", error=str(error))
+
+    async def ring(self, execution_id: str) -> None:
+        try:
+            async with self._places:
+                await self._client.get_workflow_handle(execution_id).signal("events_came", rpc_timeout=RPC)
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                # Its workflow has ended: it listens no more.
+                async with self._database.transaction() as tx:
+                    await tx.run(_GONE, id=execution_id)
+            else:
+                self._failed(error)
+        except RuntimeError as error:
+            self._failed(error)
+
+    async def ask(self, execution_id: str, what: str) -> bool:
+        """False when there is no such workflow; it is to be started then, and finds what was asked."""
+        handle = self._client.get_workflow_handle(execution_id)
+        try:
+            if what == "cancel":
+                await handle.cancel(rpc_timeout=RPC)
+            else:
+                await handle.signal("asked", what, rpc_timeout=RPC)
+        except RPCError as error:
+            return error.status is not RPCStatusCode.NOT_FOUND and self._failed(error)
+        except RuntimeError as error:
+            return self._failed(error)
+        return True
+
+    async def check(self) -> None:
+        """Whether the cluster answers."""
+        try:
+            await self._client.service_client.check_health(timeout=RPC)
+        except (RPCError, RuntimeError) as error:
+            self._failed(error)
+        else:
+            if self.trouble is not None:
+                log.info("Temporal answers again")
+            self.trouble = None
+
+    def _failed(self, error: Exception) -> bool:
+        if self.trouble is None:
+            log.warning("Temporal does not answer; executions wait", error=str(error))
+        self.trouble = f"Temporal does not answer: {error}"
+        return False

@@ -1,0 +1,72 @@
+"""Looks after what was stored and not sent: a process died in between, or Temporal was away. Runs in every process."""
+
+import asyncio
+
+import structlog
+from sqlalchemy import bindparam, func, select
+
+from penstock.engine.embedded import statements
+from penstock.engine.temporal.reach import Reach
+from penstock.storage import Database, Statement, StorageError, now
+from penstock.storage.engine_tables import inbox, temporal_listeners
+from penstock.storage.platform_tables import executions
+
+log = structlog.get_logger()
+_LOOK_EVERY = 1.0
+_SOON = 1_000_000  # microseconds in which whoever stored something sends it, too
+_PAGE = 200
+
+_PENDING = Statement(
+    select(executions.c.id, executions.c.created_at)
+    .where(
+        executions.c.status == "pending",
+        executions.c.completed_at.is_(None),
+        # An awaited child is started by its parent, whose history remembers it.
+        executions.c.parent_id.is_(None),
+        executions.c.created_at < bindparam("before"),
+        executions.c.created_at >= bindparam("after"),
+    )
+    .order_by(executions.c.created_at, executions.c.id)
+    .limit(_PAGE)
+)
+_last = select(func.max(inbox.c.id)).where(inbox.c.project_id == temporal_listeners.c.project_id).scalar_subquery()
+_BEHIND = Statement(
+    select(temporal_listeners.c.execution_id).where(temporal_listeners.c.seen < _last).distinct().limit(_PAGE)
+)
+
+
+class Sweeper:
+    def __init__(self, database: Database, reach: Reach) -> None:
+        self._database = database
+        self._reach = reach
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            try:
+                await self._reach.check()
+                if self._reach.trouble is None:
+                    await self._start_pending()
+                    await self._see_to_asked()
+                    await self._ring_again()
+            except StorageError as error:
+                log.warning("what is to be sent to Temporal waits for the database", error=str(error))
+
+    async def _start_pending(self) -> None:
+        after, before = 0, now() - _SOON
+        while True:
+            rows = await self._database.all(_PENDING, after=after, before=before)
+            ids = [str(row["id"]) for row in rows if not self._reach.is_started(str(row["id"]))]
+            await asyncio.gather(*(self._reach.start(id_) for id_ in ids))
+            if len(rows) < _PAGE or self._reach.trouble is not None or int(rows[-1]["created_at"]) == after:
+                return
+            after = int(rows[-1]["created_at"])
+
+    async def _see_to_asked(self) -> None:
+        for execution_id, what in await self._database.all(statements.ASKED):
+            if not await self._reach.ask(str(execution_id), str(what)):
+                await self._reach.start(str(execution_id))
+
+    async def _ring_again(self) -> None:
+        rows = await self._database.all(_BEHIND)
+        await asyncio.gather(*(self._reach.ring(str(row[0])) for row in rows))

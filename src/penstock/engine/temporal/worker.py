@@ -1,0 +1,68 @@
+"""A worker: runs workflows and their activities, as many at once as it may, until it is told to stop."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+
+import msgspec
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from penstock.engine.embedded.parts import EngineParts
+from penstock.engine.temporal.activities import Near
+from penstock.engine.temporal.hearing import Hearing
+from penstock.engine.temporal.parts import Surroundings, surroundings
+from penstock.engine.temporal.performing import Far
+from penstock.engine.temporal.reach import Reach
+from penstock.engine.temporal.sweeper import Sweeper
+from penstock.engine.temporal.workflow import ExecutionWorkflow
+
+# Everything of ours is the host's own care: nothing in a walk asks a clock, chance, or the world.
+_PASSED_THROUGH = ("penstock", "msgspec", "structlog", "sqlalchemy", "jsonschema_rs")
+
+
+class WorkerLimits(msgspec.Struct, frozen=True):
+    workflows: int = 200
+    """Tasks of workflows at the same time."""
+    activities: int = 200
+    cached: int = 2_000
+    """Workflows that are kept in memory between their tasks."""
+    history: int = 8_000
+    """Events after which a walk goes on in a new history."""
+    drain: float = 30.0
+    """Seconds that activities have to end when the worker is told to stop."""
+
+
+@asynccontextmanager
+async def working(client: Client, task_queue: str, parts: EngineParts, limits: WorkerLimits) -> AsyncIterator[Worker]:
+    """For as long as the block lasts; what is under way when it ends is drained, or begun again elsewhere."""
+    reach = Reach(parts.database, client, task_queue)
+    near = Near(parts, reach.start_soon, reach.ring_soon)
+    surroundings[task_queue] = Surroundings(parts.vault, parts.performer, parts.definitions, limits.history)
+    worker = Worker(
+        client,
+        task_queue=task_queue,
+        workflows=[ExecutionWorkflow],
+        activities=[*near.all, *Hearing(parts.database).all, *Far(parts, client).all],
+        workflow_runner=SandboxedWorkflowRunner(
+            restrictions=SandboxRestrictions.default.with_passthrough_modules(*_PASSED_THROUGH)
+        ),
+        max_concurrent_workflow_tasks=limits.workflows,
+        max_concurrent_activities=limits.activities,
+        max_concurrent_local_activities=limits.activities,
+        max_cached_workflows=limits.cached,
+        graceful_shutdown_timeout=timedelta(seconds=limits.drain),
+        max_heartbeat_throttle_interval=timedelta(seconds=1),
+        default_heartbeat_throttle_interval=timedelta(seconds=1),
+    )
+    sweeping = asyncio.create_task(Sweeper(parts.database, reach).run())
+    try:
+        async with worker:
+            yield worker
+    finally:
+        sweeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await sweeping
+        await reach.close()

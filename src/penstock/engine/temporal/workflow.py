@@ -1,0 +1,115 @@
+"""The workflow that Temporal runs: one for each execution, under the execution's id."""
+
+import asyncio
+
+from temporalio import workflow
+
+from penstock.engine.embedded.run import CANCELLED
+from penstock.engine.temporal import passed
+from penstock.engine.temporal.calls import near
+from penstock.engine.temporal.host import EXECUTION
+from penstock.engine.temporal.life import Life
+from penstock.engine.temporal.listening import Doorbell
+from penstock.engine.temporal.parts import Surroundings, WorkflowParts, surroundings
+from penstock.engine.temporal.recorder import Recorder
+
+
+@workflow.defn(name=EXECUTION)
+class ExecutionWorkflow:
+    def __init__(self) -> None:
+        self._bell = Doorbell()
+        self._life: Life | None = None
+        self._asked: list[str] = []
+
+    @workflow.run
+    async def run(self) -> passed.EndedChild | None:
+        info = workflow.info()
+        around = surroundings[info.task_queue]
+        found = await near("load", passed.Load(execution_id=info.workflow_id), passed.Found)
+        if (loaded := found.loaded) is None:
+            return None  # it has ended, or was deleted
+        execution = loaded.execution
+        recorder = Recorder(execution.id, execution.project_id, loaded.recorded, _record)
+        parts = WorkflowParts(around, loaded, recorder)
+        writing = asyncio.create_task(recorder.run())
+        self._life = life = Life(loaded, parts, around, self._bell)
+        try:
+            life.start(lambda _: None, at_end=CANCELLED if loaded.asked == "cancel" else None)
+            self._see_to_asked(loaded.asked)
+            await self._lived(life, around)
+            if recorder.ended:
+                await near("give_up", passed.Load(execution_id=execution.id), type(None))
+                return None
+            await life.finish()
+        finally:
+            writing.cancel()
+        if not life.ended:
+            workflow.continue_as_new()
+        if life.cancelled and parts.subflows.end is not None and parts.subflows.end.status == "cancelled":
+            raise asyncio.CancelledError
+        return _ended(parts)
+
+    async def _lived(self, life: Life, around: Surroundings) -> None:
+        """Until it has ended, or its history is as long as it should be."""
+        while not life.done:
+            try:
+                await workflow.wait_condition(
+                    lambda: life.done or life.ready_to_leave or (not self._leaving(life) and _is_long(around))
+                )
+            except asyncio.CancelledError:
+                life.cancel()
+                continue
+            if life.ready_to_leave:
+                life.abandon()
+                await life.wait()
+                return
+            if not life.done:
+                life.leave()
+
+    def _leaving(self, life: Life) -> bool:
+        return life.host is None or life.host.leaving
+
+    @workflow.signal
+    def events_came(self) -> None:
+        self._bell.ring()
+
+    @workflow.signal
+    def message(self, message: passed.Message) -> None:
+        self._bell.bring(message)
+
+    @workflow.signal
+    def asked(self, what: str) -> None:
+        """`pause` or `resume`. To cancel is Temporal's own."""
+        if self._life is None:
+            self._asked.append(what)
+        else:
+            _see_to(self._life, what)
+
+    def _see_to_asked(self, loaded: str | None) -> None:
+        assert self._life is not None  # noqa: S101
+        for what in [*([loaded] if loaded else []), *self._asked]:
+            _see_to(self._life, what)
+
+
+def _see_to(life: Life, what: str) -> None:
+    match what:
+        case "pause":
+            life.pause()
+        case "resume":
+            life.resume()
+
+
+async def _record(batch: passed.Batch) -> bool:
+    return await near("record", batch, bool)
+
+
+def _is_long(around: Surroundings) -> bool:
+    info = workflow.info()
+    return info.is_continue_as_new_suggested() or info.get_current_history_length() > around.most_history
+
+
+def _ended(parts: WorkflowParts) -> passed.EndedChild | None:
+    end = parts.subflows.end
+    if end is None:
+        return None
+    return passed.EndedChild(status=end.status, output=end.output, error=end.error, hidden=sorted(end.hidden))

@@ -1,0 +1,1 @@
+"""Executions on a Temporal cluster."""

@@ -1,0 +1,51 @@
+"""A real Temporal server for tests: the development server of its own command line, from a package."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_PATIENCE = 120
+PROGRAM = Path(sys.executable).with_name("temporal")
+
+
+@contextmanager
+def running(folder: Path, *, port: int | None = None) -> Iterator[str]:
+    """Its address. What it stores is in memory, unless the folder holds it from a run before."""
+    port = port or _free_port()
+    with (folder / "temporal.log").open("a") as log:
+        server = subprocess.Popen(
+            [PROGRAM, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port),
+             "--log-level", "warn", "--db-filename", folder / "temporal.db",
+             "--dynamic-config-value", "system.forceSearchAttributesCacheRefreshOnRead=true"],
+            stdout=log, stderr=log, cwd=folder,
+        )  # fmt: skip
+    try:
+        _wait(port, server, folder)
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def _wait(port: int, server: "subprocess.Popen[bytes]", folder: Path) -> None:
+    until = time.monotonic() + _PATIENCE
+    health = [PROGRAM, "operator", "cluster", "health", "--address", f"127.0.0.1:{port}"]
+    while subprocess.run(health, check=False, capture_output=True).returncode != 0:
+        ended = server.poll() is not None or time.monotonic() > until
+        assert not ended, (folder / "temporal.log").read_text()
+        time.sleep(0.1)
