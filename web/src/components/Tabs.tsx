@@ -1,0 +1,51 @@
+import { type KeyboardEvent, type ReactNode, useId } from "react";
+import { NavLink } from "react-router";
+
+import styles from "./Tabs.module.css";
+
+/** Parts of one thing, each with an address of its own. */
+export function LinkTabs({ label, tabs }: { label: string; tabs: { to: string; label: ReactNode; end?: boolean }[] }) {
+  return (
+    <nav aria-label={label} className={styles["tabs"]}>
+      {tabs.map((tab) => (
+        <NavLink key={tab.to} to={tab.to} end={tab.end ?? false} className={styles["tab"]!}>
+          {tab.label}
+        </NavLink>
+      ))}
+    </nav>
+  );
+}
+
+/** Views of one thing on one page (input, output, error). */
+export function Tabs<Key extends string>({ label, tabs, chosen, onChoose }: {
+  label: string;
+  tabs: { key: Key; label: ReactNode; content: ReactNode }[];
+  chosen: Key;
+  onChoose: (key: Key) => void;
+}) {
+  const id = useId();
+  const move = (event: KeyboardEvent<HTMLDivElement>) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!step) return;
+    const next = tabs[(tabs.findIndex((tab) => tab.key === chosen) + step + tabs.length) % tabs.length];
+    if (!next) return;
+    event.preventDefault();
+    onChoose(next.key);
+    event.currentTarget.querySelector<HTMLElement>(`[data-key="${next.key}"]`)?.focus();
+  };
+  return (
+    <div>
+      <div role="tablist" aria-label={label} className={styles["tabs"]} onKeyDown={move}>
+        {tabs.map((tab) => (
+          <button key={tab.key} type="button" role="tab" data-key={tab.key} id={`${id}-${tab.key}`} className={styles["tab"]}
+            aria-selected={tab.key === chosen} aria-controls={`${id}-panel`} tabIndex={tab.key === chosen ? 0 : -1} onClick={() => onChoose(tab.key)}>
+            {tab.label}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`} tabIndex={0}>
+        {tabs.find((tab) => tab.key === chosen)?.content}
+      </div>
+    </div>
+  );
+}

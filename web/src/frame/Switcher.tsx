@@ -1,0 +1,39 @@
+import { useQueries, useQuery } from "@tanstack/react-query";
+
+import { companiesQuery, organizationsQuery, projectsQuery } from "@/api/places";
+import { Icon, Menu, type MenuEntry } from "@/components";
+import { paths } from "@/paths";
+import styles from "./Frame.module.css";
+import { usePlace } from "./scope";
+
+/** Another project, another company. Projects are listed for the company that one is in. */
+export function Switcher() {
+  const { company, project } = usePlace();
+  const companies = useQuery(companiesQuery);
+  const root = company?.parent_id ?? company?.id ?? null;
+  const organizations = useQuery({ ...organizationsQuery(root ?? ""), enabled: root !== null });
+  const holders = root ? [root, ...(organizations.data?.items ?? []).map((one) => one.id)] : [];
+  const projects = useQueries({ queries: holders.map(projectsQuery) }).flatMap((query) => query.data?.items ?? []);
+  const entries: MenuEntry[] = [
+    ...(projects.length ? [{ kind: "label", label: "Projects" } as const] : []),
+    ...projects.map((one) => ({ label: one.name, icon: "folder" as const, to: paths.project(one.id), current: one.id === project?.id })),
+    { kind: "label", label: "Companies" },
+    ...(companies.data?.items ?? []).map((one) => ({ label: one.name, icon: "building" as const, to: paths.company(one.id), current: one.id === root })),
+    { kind: "rule" },
+    { label: "New company or project", icon: "plus", to: paths.welcome() },
+  ];
+  return (
+    <Menu
+      entries={entries}
+      trigger={(given) => (
+        <button type="button" className={styles["switch"]} {...given}>
+          <span>
+            <b>{project?.name ?? company?.name ?? "Choose a project"}</b>
+            <small>{project ? (company?.name ?? " ") : company ? "Company" : "or a company"}</small>
+          </span>
+          <Icon name="down" size={14} />
+        </button>
+      )}
+    />
+  );
+}

@@ -1,0 +1,44 @@
+/** Every address of the console, by name. Links are made here and nowhere else, so that none can be wrong. */
+const id = encodeURIComponent;
+const query = (members: Record<string, string | number | undefined>) => {
+  const given = Object.entries(members).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
+  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
+};
+
+export const paths = {
+  home: () => "/",
+  signIn: () => "/sign-in",
+  signInDirectory: (provider: string, next: string) => `/sign-in/directory${query({ provider, next })}`,
+  signUp: () => "/sign-up",
+  forgot: () => "/forgot",
+  reset: () => "/reset",
+  welcome: () => "/welcome",
+
+  company: (company: string) => `/companies/${id(company)}`,
+  companyMembers: (company: string) => `/companies/${id(company)}/members`,
+  companyProviders: (company: string) => `/companies/${id(company)}/providers`,
+  companyProvider: (company: string, provider: string) => `/companies/${id(company)}/providers/${id(provider)}`,
+  companyAudit: (company: string) => `/companies/${id(company)}/audit`,
+  companySettings: (company: string) => `/companies/${id(company)}/settings`,
+
+  project: (project: string) => `/projects/${id(project)}`,
+  projectNew: (project: string, template?: string) => `/projects/${id(project)}/new${query({ template })}`,
+  projectMembers: (project: string) => `/projects/${id(project)}/members`,
+  projectSecrets: (project: string) => `/projects/${id(project)}/secrets`,
+  projectSettings: (project: string) => `/projects/${id(project)}/settings`,
+
+  workflow: (workflow: string) => `/workflows/${id(workflow)}`,
+  workflowEdit: (workflow: string) => `/workflows/${id(workflow)}/edit`,
+  workflowRuns: (workflow: string) => `/workflows/${id(workflow)}/runs`,
+  workflowLogs: (workflow: string) => `/workflows/${id(workflow)}/logs`,
+  workflowVersions: (workflow: string) => `/workflows/${id(workflow)}/versions`,
+  workflowVersion: (workflow: string, version: number) => `/workflows/${id(workflow)}/versions/${version}`,
+  workflowLinks: (workflow: string) => `/workflows/${id(workflow)}/links`,
+  workflowPermissions: (workflow: string) => `/workflows/${id(workflow)}/permissions`,
+
+  execution: (execution: string, step?: string) => `/executions/${id(execution)}${query({ step })}`,
+
+  system: () => "/system",
+  me: () => "/me",
+  mySessions: () => "/me/sessions",
+};
