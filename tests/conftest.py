@@ -23,7 +23,7 @@ from penstock.http.edge import App, Edge
 from penstock.platform import api
 from penstock.settings import Settings, load
 from penstock.storage import Database, migrate, open_database
-from tests import postgresql
+from tests import postgresql, temporal
 from tests.platform.iam.certificates import Authority
 
 for variable in [name for name in os.environ if name.startswith("PENSTOCK_")]:
@@ -65,6 +65,13 @@ def few_authorities(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def postgresql_server() -> Iterator[str]:
     """A real PostgreSQL for this test process; its address."""
     with postgresql.running() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real Temporal for this test process; its address."""
+    with temporal.running(tmp_path_factory.mktemp("temporal")) as address:
         yield address
 
 

@@ -10,11 +10,12 @@ import pytest
 
 from penstock.engine.local import local_performer
 from penstock.settings import load
-from tests import SPECIFICATION
+from tests import SPECIFICATION, postgresql
 from tests.conformance.api import ApiRunner
 from tests.conformance.local import LocalRunner
 from tests.conformance.stand_in import StandIn, stand_in
 from tests.conftest import build, client_of, keep, started
+from tests.engine.temporal.workers import working
 
 # The specification's own files are not ours to copy: with a checkout of it, its kit is run, too.
 collect_ignore = [] if SPECIFICATION else ["test_specification.py"]
@@ -59,9 +60,25 @@ def api(runner: asyncio.Runner, suite_database: str) -> Iterator[ApiRunner]:
     runner.run(serving.__aexit__(None, None, None))
 
 
+@pytest.fixture(scope="module")
+def on_temporal(runner: asyncio.Runner, temporal_server: str, databases: postgresql.Databases) -> Iterator[ApiRunner]:
+    """A whole server, and a worker on a Temporal cluster."""
+    with databases.migrated() as url:
+        serving = _served_on_temporal(url, temporal_server)
+        yield runner.run(serving.__aenter__())
+        runner.run(serving.__aexit__(None, None, None))
+
+
 @asynccontextmanager
-async def _served(database: str) -> AsyncIterator[ApiRunner]:
-    given = {"database": database, "engine": "embedded", "processes": ["script", "shell"]}
+async def _served_on_temporal(database: str, address: str) -> AsyncIterator[ApiRunner]:
+    given = {"engine": "temporal", "temporal_address": address, "temporal_task_queue": "conformance"}
+    async with _served(database, **given) as served, working(database, **given):
+        yield served
+
+
+@asynccontextmanager
+async def _served(database: str, **different: str) -> AsyncIterator[ApiRunner]:
+    given = {"database": database, "engine": "embedded", "processes": ["script", "shell"], **different}
     built = build(load(environ={}, overrides=given).settings, None)
     async with started(built) as app, client_of(app) as client:
         client.app = app  # type: ignore[attr-defined]

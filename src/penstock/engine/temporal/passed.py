@@ -6,7 +6,6 @@ import msgspec
 
 from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.parts import EngineLimits
-from penstock.engine.embedded.writer import Values
 from penstock.engine.faults import Error
 from penstock.engine.host import Json
 from penstock.engine.tasks.work import Authorization
@@ -48,7 +47,7 @@ class Batch(Local, frozen=True, kw_only=True):
     execution_id: str
     project_id: str
     number: int
-    writes: list[tuple[str, Json | Values]] = []
+    writes: list[tuple[str, Json | tuple[Any, ...]]] = []
     events: list[NewEvent] = []
     logs: list[NewLog] = []
     changes: list[ExecutionChange] = []
