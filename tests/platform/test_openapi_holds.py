@@ -61,7 +61,7 @@ BY_ENGINE = {
     "/api/v1/projects/{id}/events",
 }
 # Parameters without which a request would find or change nothing.
-KEYS = {"email", "password", "projectName", "force"}
+KEYS = {"email", "password", "projectName", "force", "q"}
 Operation = APIOperation[Any, Any, Any, Any]
 AnyCase = Case[Any]
 
@@ -148,6 +148,7 @@ class Attempt:
             "resource_id": self.tree["workflow"],
             "projectName": "apollo",
             "force": "true",
+            "q": "greet",
             "config_yaml": VALID,
             "trigger_data": {},
         }

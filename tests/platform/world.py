@@ -76,6 +76,7 @@ class World:
                 "uid": self.ids["victim"],
                 "linkId": uuid7(),
                 "sid": uuid7(),
+                "number": "1",
                 "v": "latest",
                 "name": "TOKEN",
                 "provider": "github",

@@ -136,9 +136,11 @@ ROUTES: dict[tuple[str, str], Need] = {
     ("GET", "/workflows/{id}/logs/stream"): _at_least(VIEWER, "workflow"),
     ("GET", "/workflows/{id}/dashboard"): _at_least(VIEWER, "workflow"),
     ("GET", "/dashboard"): SIGNED_IN,
+    ("GET", "/search"): SIGNED_IN,
     # --- executions
     ("GET", "/executions/{id}"): _at_least(VIEWER, "execution"),
     ("GET", "/executions/{id}/steps"): _at_least(VIEWER, "execution"),
+    ("GET", "/executions/{id}/steps/{number}"): _at_least(VIEWER, "execution"),
     ("POST", "/executions/{id}/cancel"): _at_least(EDITOR, "execution"),
     ("POST", "/executions/{id}/pause"): _at_least(EDITOR, "execution"),
     ("POST", "/executions/{id}/resume"): _at_least(EDITOR, "execution"),

@@ -2,6 +2,7 @@
 
 from litestar import Router
 
+from penstock.platform import search
 from penstock.platform.access import check_table
 from penstock.platform.audit import routes as audit
 from penstock.platform.audit.refusals import refuse
@@ -16,6 +17,7 @@ from penstock.platform.events import receiving as events_in
 from penstock.platform.events import routes as events
 from penstock.platform.executions import control_routes as execution_control
 from penstock.platform.executions import routes as executions
+from penstock.platform.executions import step_routes as steps
 from penstock.platform.iam import routes as iam
 from penstock.platform.iam.sign_in import routes as iam_sign_in
 from penstock.platform.logs import routes as logs
@@ -42,11 +44,13 @@ HANDLERS = [
     *workflows.HANDLERS,
     *workflow_relations.HANDLERS,
     *executions.HANDLERS,
+    *steps.HANDLERS,
     *execution_control.HANDLERS,
     *events.HANDLERS,
     *events_in.HANDLERS,
     *logs.HANDLERS,
     *dashboards.HANDLERS,
+    *search.HANDLERS,
     *audit.HANDLERS,
     *iam.HANDLERS,
     *iam_sign_in.HANDLERS,

@@ -247,13 +247,6 @@ def counts_from(rows: Sequence[Row]) -> dict[str, int]:
 COUNTS = Statement(
     select(workflow_counts.c.what, workflow_counts.c.n).where(workflow_counts.c.workflow_id == bindparam("workflow_id"))
 )
-LIST_STEPS = Statement(
-    select(*STEP_COLUMNS)
-    .where(steps.c.execution_id == bindparam("execution_id"))
-    .order_by(steps.c.sequence_num)
-    .limit(bindparam("limit"))
-    .offset(bindparam("offset"))
-)
 COUNT_STEPS = Statement(
     select(func.count()).select_from(steps).where(steps.c.execution_id == bindparam("execution_id"))
 )

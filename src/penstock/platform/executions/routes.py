@@ -10,8 +10,8 @@ from penstock.http.bodies import read_json
 from penstock.http.openapi import PAGING, PERIOD, answer, listed, problems, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.executions import queries, rules
-from penstock.platform.executions.openapi import EXECUTION, STEP, TRIGGER
-from penstock.platform.executions.queries import execution_from, step_from
+from penstock.platform.executions.openapi import EXECUTION, TRIGGER
+from penstock.platform.executions.queries import execution_from
 from penstock.platform.executions.rules import Trigger
 from penstock.platform.paging import Page, period
 from penstock.platform.parts import parts_of
@@ -91,22 +91,6 @@ async def read_execution(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
     return json(await rules.read(parts_of(request).database, id.lower()))
 
 
-@get(
-    "/executions/{id:str}/steps",
-    guards=[guard],
-    tags=_TAGS,
-    summary="The steps of an execution",
-    description="In sequence: one for each run of a task, composites included; each retry is one, too.",
-    operation_class=query(PAGING),
-    responses=listed(queries.Step, "In sequence.", STEP) | problems(_NONE),
-)
-async def list_steps(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
-    page, database = Page(request), parts_of(request).database
-    count = await database.slow(queries.COUNT_STEPS, execution_id=id.lower())
-    rows = await database.all(queries.LIST_STEPS, execution_id=id.lower(), **page.bounds)
-    return page.answer([step_from(row) for row in rows], count[0][0])
-
-
 @post(
     "/executions/{id:str}/cancel",
     guards=[guard],
@@ -120,4 +104,4 @@ async def cancel(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return json(await rules.cancel(parts_of(request), call_of(request), access_of(request), id.lower()))
 
 
-HANDLERS = [trigger, list_executions, read_execution, list_steps, cancel]
+HANDLERS = [trigger, list_executions, read_execution, cancel]

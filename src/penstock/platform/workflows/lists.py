@@ -8,6 +8,7 @@ import unicodedata
 from typing import Any
 
 from sqlalchemy import Select, Text, bindparam, func, select, true, union, union_all
+from sqlalchemy.sql.elements import ColumnElement
 
 from penstock.platform.workflows.queries import COLUMNS, NEWEST
 from penstock.storage import Statement
@@ -45,8 +46,13 @@ def _filters(*, status: bool, q: bool) -> list[Any]:
     if status:
         found.append(workflows.c.status == bindparam("status"))
     if q:
-        found.append(workflows.c.search.like(bindparam("q", type_=Text), escape="\\"))
+        found.append(matching("q"))
     return found
+
+
+def matching(name: str) -> ColumnElement[bool]:
+    """Has a part like the parameter's, which is a `pattern`."""
+    return workflows.c.search.like(bindparam(name, type_=Text), escape="\\")
 
 
 def _made(visible: Any, filters: list[Any]) -> Statement:
