@@ -1,0 +1,131 @@
+"""A browser, and the real server in a process of its own, with the console that `make console` built."""
+
+import shutil
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.async_api import Browser, Page, ViewportSize, expect
+
+from penstock.console import files
+from tests.acceptance.server import PATIENCE, Server
+from tests.browser import chromium
+from tests.browser.chromium import DESK, Window
+
+expect.set_options(timeout=PATIENCE * 1000)
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def possible() -> None:
+    """Skipped, with the reason, where there is no Chromium or no console."""
+    if chromium.found() is None:
+        pytest.skip("there is no Chromium: apt install chromium, or CHROMIUM=/path/to/it")
+    if files.index() is None:
+        pytest.skip("the console is not built: make console")
+
+
+@pytest.fixture
+async def browser(possible: None) -> AsyncIterator[Browser]:
+    async with chromium.running() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Iterator[str]:
+    """A server for all tests of a module; each test signs up people of its own."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copy(migrated_file, folder / "penstock.db")
+    server = Server(folder, f"sqlite:///{folder}/penstock.db", auth_rate_limit="1000")
+    try:
+        yield _announced(server)
+    finally:
+        server.process.terminate()
+        server.process.wait(PATIENCE)
+
+
+def _announced(server: Server) -> str:
+    ends = time.monotonic() + PATIENCE
+    while not (url := server.announced()):
+        assert time.monotonic() < ends, server.log.read_text()
+        time.sleep(0.02)
+    return url
+
+
+Visit = Callable[..., Awaitable[Window]]
+
+
+@pytest.fixture
+async def visit(browser: Browser, site: str) -> AsyncIterator[Visit]:
+    """A visitor with no cookies: `window = await visit(viewport=PHONE, dark=True)`, then `await window.tab("/")`.
+
+    At the end, no page may have complained, and nothing may have been asked of another site.
+    """
+    windows: list[Window] = []
+
+    async def open_window(*, viewport: ViewportSize = DESK, dark: bool = False, bypass_csp: bool = False) -> Window:
+        context = await browser.new_context(
+            viewport=viewport,
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+            bypass_csp=bypass_csp,
+            locale="en-GB",
+            timezone_id="UTC",
+        )
+        context.set_default_timeout(PATIENCE * 1000)
+        windows.append(Window(context, site))
+        return windows[-1]
+
+    yield open_window
+    complaints = [text for window in windows for text in window.complaints]
+    foreign = [url for window in windows for url in window.foreign]
+    for window in windows:
+        await window.context.close()
+    assert complaints == []
+    assert foreign == []
+
+
+_count = iter(range(1, 1_000_000))
+
+
+def new_email(name: str = "ada") -> str:
+    return f"{name}{next(_count)}@example.com"
+
+
+class Person:
+    """Somebody with an account, made through the API: fast, for tests that are about what comes after."""
+
+    def __init__(self, site: str, name: str = "Ada Lovelace") -> None:
+        self.email = new_email(name.split(maxsplit=1)[0].lower())
+        self.http = httpx.Client(base_url=site, timeout=PATIENCE)
+        body = {"email": self.email, "password": PASSWORD, "display_name": name}
+        tokens = self.http.post("/api/v1/auth/register", json=body).raise_for_status().json()
+        self.http.headers["authorization"] = f"Bearer {tokens['access_token']}"
+
+    def post(self, path: str, body: object) -> dict[str, str]:
+        answer = self.http.post(f"/api/v1{path}", json=body)
+        assert answer.is_success, answer.text
+        made: dict[str, str] = answer.json()
+        return made
+
+    def project(self) -> tuple[dict[str, str], dict[str, str]]:
+        """A company with a project in it."""
+        company = self.post("/companies", {"name": "Acme"})
+        return company, self.post(f"/organizations/{company['id']}/projects", {"name": "Orders"})
+
+    async def sign_in(self, window: Window, path: str = "/") -> Page:
+        """By the cookie, as if they had signed in before."""
+        form = {"email": self.email, "password": PASSWORD}
+        answer = await window.context.request.post(f"{window.site}/user/auth", form=form)
+        assert answer.ok
+        return await window.tab(path)
+
+
+@pytest.fixture
+def person(site: str) -> Iterator[Person]:
+    made = Person(site)
+    yield made
+    made.http.close()
