@@ -9,18 +9,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _PATIENCE = 120
+# Timers are otherwise looked at once a second, to spare a large cluster's database.
+_SETTINGS = ("--dynamic-config-value", 'history.timerProcessorMaxTimeShift="10ms"')
 PROGRAM = Path(sys.executable).with_name("temporal")
 
 
 @contextmanager
-def running(folder: Path, *, port: int | None = None) -> Iterator[str]:
-    """Its address. What it stores is in memory, unless the folder holds it from a run before."""
+def running(folder: Path, *, port: int | None = None, durable: bool = False) -> Iterator[str]:
+    """Its address. What it stores is in memory, unless it is to outlive the server, in the folder."""
     port = port or _free_port()
     with (folder / "temporal.log").open("a") as log:
         server = subprocess.Popen(
             [PROGRAM, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port),
-             "--log-level", "warn", "--db-filename", folder / "temporal.db",
-             "--dynamic-config-value", "system.forceSearchAttributesCacheRefreshOnRead=true"],
+             "--log-level", "warn", *_SETTINGS, *(["--db-filename", folder / "temporal.db"] if durable else [])],
             stdout=log, stderr=log, cwd=folder,
         )  # fmt: skip
     try:

@@ -12,10 +12,11 @@ from penstock.engine.local import local_performer
 from penstock.settings import load
 from tests import SPECIFICATION, postgresql
 from tests.conformance.api import ApiRunner
+from tests.conformance.case import Json
 from tests.conformance.local import LocalRunner
 from tests.conformance.stand_in import StandIn, stand_in
 from tests.conftest import build, client_of, keep, started
-from tests.engine.temporal.workers import working
+from tests.engine.temporal.workers import Histories, replayed, working
 
 # The specification's own files are not ours to copy: with a checkout of it, its kit is run, too.
 collect_ignore = [] if SPECIFICATION else ["test_specification.py"]
@@ -55,30 +56,44 @@ def suite_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
 @pytest.fixture(scope="module")
 def api(runner: asyncio.Runner, suite_database: str) -> Iterator[ApiRunner]:
     """A whole server, on each database."""
-    serving = _served(suite_database)
+    serving = _served(database=suite_database)
     yield runner.run(serving.__aenter__())
     runner.run(serving.__aexit__(None, None, None))
 
 
 @pytest.fixture(scope="module")
-def on_temporal(runner: asyncio.Runner, temporal_server: str, databases: postgresql.Databases) -> Iterator[ApiRunner]:
-    """A whole server, and a worker on a Temporal cluster."""
+def temporal_settings(temporal_server: str, databases: postgresql.Databases) -> Iterator[Json]:
     with databases.migrated() as url:
-        serving = _served_on_temporal(url, temporal_server)
-        yield runner.run(serving.__aenter__())
-        runner.run(serving.__aexit__(None, None, None))
+        yield {
+            "database": url,
+            "engine": "temporal",
+            "temporal_address": temporal_server,
+            "temporal_task_queue": "conformance",
+        }
+
+
+@pytest.fixture(scope="module")
+def on_temporal(runner: asyncio.Runner, temporal_settings: Json) -> Iterator[ApiRunner]:
+    """A whole server, and a worker on a Temporal cluster."""
+    serving = _served_on_temporal(temporal_settings)
+    yield runner.run(serving.__aenter__())
+    runner.run(serving.__aexit__(None, None, None))
+
+
+@pytest.fixture(scope="module")
+def histories(temporal_settings: Json) -> Histories:
+    return lambda: replayed(temporal_settings)
 
 
 @asynccontextmanager
-async def _served_on_temporal(database: str, address: str) -> AsyncIterator[ApiRunner]:
-    given = {"engine": "temporal", "temporal_address": address, "temporal_task_queue": "conformance"}
-    async with _served(database, **given) as served, working(database, **given):
+async def _served_on_temporal(given: Json) -> AsyncIterator[ApiRunner]:
+    async with _served(**given) as served, working(**given):
         yield served
 
 
 @asynccontextmanager
-async def _served(database: str, **different: str) -> AsyncIterator[ApiRunner]:
-    given = {"database": database, "engine": "embedded", "processes": ["script", "shell"], **different}
+async def _served(**different: str) -> AsyncIterator[ApiRunner]:
+    given = {"engine": "embedded", "processes": ["script", "shell"], **different}
     built = build(load(environ={}, overrides=given).settings, None)
     async with started(built) as app, client_of(app) as client:
         client.app = app  # type: ignore[attr-defined]

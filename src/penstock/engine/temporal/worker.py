@@ -23,6 +23,11 @@ from penstock.engine.temporal.workflow import ExecutionWorkflow
 _PASSED_THROUGH = ("penstock", "msgspec", "structlog", "sqlalchemy", "jsonschema_rs")
 
 
+def runner() -> SandboxedWorkflowRunner:
+    restrictions = SandboxRestrictions.default.with_passthrough_modules(*_PASSED_THROUGH)
+    return SandboxedWorkflowRunner(restrictions=restrictions)
+
+
 class WorkerLimits(msgspec.Struct, frozen=True):
     workflows: int = 200
     """Tasks of workflows at the same time."""
@@ -46,9 +51,7 @@ async def working(client: Client, task_queue: str, parts: EngineParts, limits: W
         task_queue=task_queue,
         workflows=[ExecutionWorkflow],
         activities=[*near.all, *Hearing(parts.database).all, *Far(parts, client).all],
-        workflow_runner=SandboxedWorkflowRunner(
-            restrictions=SandboxRestrictions.default.with_passthrough_modules(*_PASSED_THROUGH)
-        ),
+        workflow_runner=runner(),
         max_concurrent_workflow_tasks=limits.workflows,
         max_concurrent_activities=limits.activities,
         max_concurrent_local_activities=limits.activities,
