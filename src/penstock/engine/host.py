@@ -37,6 +37,8 @@ class Step(msgspec.Struct, eq=False):
     error: Error | None = None
     state: Json = {}
     """What a walk needs besides the output: the branch taken, the context, which attempt is next."""
+    row: Any = None
+    """As the host stores it."""
 
     @property
     def finished(self) -> bool:

@@ -38,13 +38,12 @@ class Hosting(Host):
         self._sequence = 0
         self._retries = 0
         self._turn_began = 0.0
-        self._namespace = uuid.UUID(execution_id)
 
     def now(self) -> int:
         return time.time_ns() // 1_000
 
     def id_for(self, position: str) -> str:
-        return str(uuid.uuid5(self._namespace, position))
+        return str(uuid.uuid5(uuid.UUID(self.execution_id), position))
 
     def evaluate_now(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
         if self._turn_is_long():
@@ -60,8 +59,9 @@ class Hosting(Host):
 
     async def begin(self, position: str, task: Task, attempt: int) -> Step:
         await self._gate()
-        await self._breathe()
-        earlier = self._earlier.pop(position, None)
+        if self._turn_is_long():
+            await self._breathe()
+        earlier = self._earlier.pop(position, None) if self._earlier else None
         if earlier is not None and earlier.status != "cancelled":
             earlier.task = task
             self._taken_up(earlier)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from weakref import WeakSet
 
 import msgspec
-from sqlalchemy import bindparam
+from sqlalchemy import Table, bindparam
 from sqlalchemy import insert as plain_insert
 from sqlalchemy.dialects.postgresql import insert
 
@@ -57,7 +57,8 @@ class NewEvent(msgspec.Struct, frozen=True):
     type: str
     execution_id: str | None = None
     step_name: str | None = None
-    data: Any = {}
+    data: dict[str, Any] | str = {}
+    """Or its JSON."""
     created_at: int | None = None
 
 
@@ -67,7 +68,8 @@ class NewLog(msgspec.Struct, frozen=True):
     message: str
     module_name: str = ""
     execution_id: str | None = None
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] | str = {}
+    """Or its JSON."""
     created_at: int | None = None
 
 
@@ -80,27 +82,13 @@ class ExecutionChange(msgspec.Struct, frozen=True):
     after: str | None
 
 
-_ADD_EVENT = Statement(
-    plain_insert(events).values(
-        {name: bindparam(name) for name in ("type", "workflow_id", "execution_id", "step_name", "data", "created_at")}
-    )
-)
-_ADD_LOG = Statement(
-    plain_insert(log_entries).values(
-        {
-            name: bindparam(name)
-            for name in (
-                "workflow_id",
-                "execution_id",
-                "level",
-                "message",
-                "folded",
-                "module_name",
-                "fields",
-                "created_at",
-            )
-        }
-    )
+def _adding(table: Table, *names: str) -> Statement:
+    return Statement(plain_insert(table).values({name: bindparam(name) for name in names}), *names)
+
+
+_ADD_EVENT = _adding(events, "workflow_id", "type", "execution_id", "step_name", "data", "created_at")
+_ADD_LOG = _adding(
+    log_entries, "workflow_id", "execution_id", "level", "message", "folded", "module_name", "fields", "created_at"
 )
 _count = insert(workflow_counts).values(workflow_id=bindparam("workflow_id"), what=bindparam("what"), n=bindparam("n"))
 _COUNT = Statement(
@@ -133,40 +121,44 @@ async def append(
     await _take_lanes(tx, told | {change.workflow_id for change in executions})
     at = now()
     for begin in range(0, len(events), _AT_ONCE):
-        await tx.run_many(_ADD_EVENT, [_event_row(entry, at) for entry in events[begin : begin + _AT_ONCE]])
+        await tx.run_rows(_ADD_EVENT, [_event_row(entry, at) for entry in events[begin : begin + _AT_ONCE]])
         await asyncio.sleep(0)
     for begin in range(0, len(logs), _AT_ONCE):
-        await tx.run_many(_ADD_LOG, [_log_row(entry, at) for entry in logs[begin : begin + _AT_ONCE]])
+        await tx.run_rows(_ADD_LOG, [_log_row(entry, at) for entry in logs[begin : begin + _AT_ONCE]])
         await asyncio.sleep(0)
     await _count_all(tx, events, logs, executions)
     if told:
         await _tell(tx, told)
 
 
-def _event_row(entry: NewEvent, at: int) -> dict[str, Any]:
-    return {
-        "type": entry.type,
-        "workflow_id": entry.workflow_id,
-        "execution_id": entry.execution_id,
-        "step_name": entry.step_name,
-        "data": _encoded(entry.data),
-        "created_at": entry.created_at or at,
-    }
+def _event_row(entry: NewEvent, at: int) -> tuple[Any, ...]:
+    data = entry.data
+    return (
+        entry.workflow_id,
+        entry.type,
+        entry.execution_id,
+        entry.step_name,
+        data if isinstance(data, str) else _encoded(data),
+        entry.created_at or at,
+    )
 
 
-def _log_row(entry: NewLog, at: int) -> dict[str, Any]:
+def _log_row(entry: NewLog, at: int) -> tuple[Any, ...]:
+    message, fields = entry.message, entry.fields
     # What a script printed may hold what PostgreSQL cannot store, and may be endless.
-    message = entry.message[:_LONGEST_MESSAGE].replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-    return {
-        "workflow_id": entry.workflow_id,
-        "execution_id": entry.execution_id,
-        "level": int(entry.level),
-        "message": message,
-        "folded": None if message.isascii() else message.lower(),
-        "module_name": entry.module_name,
-        "fields": _encoded(entry.fields),
-        "created_at": entry.created_at or at,
-    }
+    plain = message.isascii() and len(message) <= _LONGEST_MESSAGE and "\0" not in message
+    if not plain:
+        message = message[:_LONGEST_MESSAGE].replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    return (
+        entry.workflow_id,
+        entry.execution_id,
+        int(entry.level),
+        message,
+        None if message.isascii() else message.lower(),
+        entry.module_name,
+        fields if isinstance(fields, str) else _encoded(fields),
+        entry.created_at or at,
+    )
 
 
 def _encoded(value: Any) -> str:
@@ -177,8 +169,10 @@ async def _count_all(
     tx: Transaction, events: Sequence[NewEvent], logs: Sequence[NewLog], executions: Sequence[ExecutionChange]
 ) -> None:
     counts: Counter[tuple[str, str]] = Counter()
-    counts.update((entry.workflow_id, "events") for entry in events)
-    counts.update((entry.workflow_id, LEVELS[entry.level]) for entry in logs)
+    for workflow_id, n in Counter([entry.workflow_id for entry in events]).items():
+        counts[workflow_id, "events"] += n
+    for (workflow_id, level), n in Counter([(entry.workflow_id, entry.level) for entry in logs]).items():
+        counts[workflow_id, LEVELS[level]] += n
     await _move_counters(tx, counts, executions)
 
 

@@ -1,5 +1,6 @@
 """An execution as it is stored, and the words in which its life is told."""
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -8,7 +9,7 @@ from penstock.dsl.model import Workflow
 from penstock.http.times import rfc3339
 from penstock.storage import Row
 
-__all__ = ["Execution", "encoded", "qualified_name", "rfc3339"]
+__all__ = ["Execution", "encoded", "qualified_name", "quoted", "rfc3339"]
 
 
 class Execution(msgspec.Struct, eq=False):
@@ -51,3 +52,9 @@ def qualified_name(workflow: Workflow, execution_id: str) -> str:
 
 def encoded(data: Any) -> str:
     return msgspec.json.encode(data).decode()
+
+
+@lru_cache(maxsize=10_000)
+def quoted(text: str) -> str:
+    """A text of a definition as JSON."""
+    return encoded(text)

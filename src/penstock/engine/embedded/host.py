@@ -8,8 +8,8 @@ import msgspec
 
 from penstock.dsl.depth import DEEPEST, too_deep
 from penstock.dsl.model import Task, Workflow
-from penstock.engine.embedded import metrics, statements
-from penstock.engine.embedded.execution import Execution, encoded, qualified_name, rfc3339
+from penstock.engine.embedded import statements
+from penstock.engine.embedded.execution import Execution, encoded, qualified_name, quoted, rfc3339
 from penstock.engine.embedded.lineage import marked
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.sealing import Sealed
@@ -33,6 +33,7 @@ _HAPPENED = {
     "cancelled": ("task.cancelled", "cancelledAt"),
     "retried": ("task.retried", "retriedAt"),
 }
+_TAKES, _GIVES = frozenset({"started", "skipped"}), frozenset({"completed", "skipped"})
 
 
 class EmbeddedHost(Hosting):
@@ -42,9 +43,9 @@ class EmbeddedHost(Hosting):
         self.abandoned = False
         self._parts = parts
         self._name = qualified_name(workflow, execution.id)
+        self._quoted_name = encoded(self._name)
         self.sealed = Sealed(parts.seal, execution.project_id, secrets)
         self._stored_bytes = 0
-        self._open: dict[str, StepRow] = {}
         self._steps: dict[str, Step] = {}
         self._emitted: dict[str, Json] = {}
         self._going_on = asyncio.Event()
@@ -62,7 +63,8 @@ class EmbeddedHost(Hosting):
             self._earlier[step.position] = step
             self._sequence = max(self._sequence, step.sequence)
             if not step.finished:
-                self._open[step.id] = StepRow({name: row[name] for name in statements.STEP_MEMBERS}, stored=True)
+                step.row = StepRow(*(row[name] for name in statements.STEP_MEMBERS))
+                step.row.stored = True
 
     def _step_of(self, row: Row) -> Step:
         task = Task(name=row["step_name"], reference=row["reference"], kind=row["step_type"], definition={})
@@ -98,32 +100,32 @@ class EmbeddedHost(Hosting):
         return self._parts.writer.of(self.execution_id)
 
     def _new_step(self, position: str, task: Task, attempt: int) -> Step:
-        step = Step(position, task, attempt, self._sequence, self._new_id())
-        self._steps[step.id] = step
-        self._open[step.id] = StepRow(
-            {
-                "id": step.id,
-                "execution_id": self.execution_id,
-                "step_name": task.name,
-                "step_type": task.kind,
-                "reference": task.reference,
-                "sequence_num": step.sequence,
-                "attempt": attempt,
-                "status": "pending",
-                "input_data": None,
-                "output_data": None,
-                "error_message": None,
-                "started_at": None,
-                "completed_at": None,
-                "metadata": "{}",
-                "position": position,
-                "state": None,
-            }
+        id_, sequence = self._new_id(), self._sequence
+        row = StepRow(
+            id_,
+            self.execution_id,
+            task.name,
+            task.kind,
+            task.reference,
+            sequence,
+            attempt,
+            "pending",
+            None,
+            None,
+            None,
+            None,
+            None,
+            "{}",
+            position,
+            None,
         )
+        step = self._steps[id_] = Step(position, task, attempt, sequence, id_, row=row)
         return step
 
     def _count(self, *texts: str | None) -> None:
-        self._stored_bytes += sum(len(text) for text in texts if text is not None)
+        for text in texts:
+            if text is not None:
+                self._stored_bytes += len(text)
 
     def _require_room(self) -> None:
         super()._require_room()
@@ -140,32 +142,33 @@ class EmbeddedHost(Hosting):
         super().completed(step, output)
 
     def _changed(self, step: Step, what: str) -> None:
-        portion, stored = self._portion, self._open[step.id]
-        row = stored.row
-        portion.steps[step.id] = stored
-        row["status"], row["started_at"], row["completed_at"] = step.status, step.started_at, step.completed_at
-        if what in {"started", "skipped"}:
-            row["input_data"] = self._encode(self.secrets.mask(step.input))
-            self._count(row["input_data"])
-        if what in {"completed", "skipped"}:
-            row["output_data"] = self._encode(self.secrets.mask(step.output))
-            self._count(row["output_data"])
+        portion, row = self._portion, step.row
+        portion.steps[step.id] = row
+        row.status, row.started_at, row.completed_at = step.status, step.started_at, step.completed_at
+        if what in _TAKES:
+            row.input_data = self._encode(self.secrets.mask(step.input))
+            self._stored_bytes += len(row.input_data)
+        if what in _GIVES:
+            row.output_data = self._encode(self.secrets.mask(step.output))
+            self._stored_bytes += len(row.output_data)
         if step.error is not None:
-            row["error_message"] = self.secrets.mask_text(step.error.message)
-        if step.state or step.error is not None or what == "completed":
-            row["state"] = self._state(step)
-            self._count(row["state"])
+            row.error_message = self.secrets.mask_text(step.error.message)
+        if step.state or step.error is not None or (what == "completed" and self.secrets.hides):
+            row.state = self._state(step)
+            self._count(row.state)
         if what in _HAPPENED:
-            self._tell(portion, step, *_HAPPENED[what])
-        self._log(portion, step, what)
+            self._tell(portion, step, what)
         if step.completed_at is not None:
-            metrics.steps.inc()
-            del self._open[step.id]
-            self._steps.pop(step.id, None)
-            # With the end of its step: it is not emitted again by a walk that finds the step unended.
-            if (event := self._emitted.pop(step.id, None)) is not None and step.status != "cancelled":
-                event = marked(event, self.execution)
-                self._parts.inbox.emit(portion, self.execution.project_id, event, self.sealed)
+            self._log(portion, step, what)
+            self._ended(portion, step)
+
+    def _ended(self, portion: Portion, step: Step) -> None:
+        portion.ended += 1
+        self._steps.pop(step.id, None)
+        # With the end of its step: it is not emitted again by a walk that finds the step unended.
+        if self._emitted and (event := self._emitted.pop(step.id, None)) is not None and step.status != "cancelled":
+            event = marked(event, self.execution)
+            self._parts.inbox.emit(portion, self.execution.project_id, event, self.sealed)
 
     def _state(self, step: Step) -> str | None:
         """What a later walk needs. People see data with its secrets masked; the walk must not."""
@@ -178,19 +181,25 @@ class EmbeddedHost(Hosting):
             state["sealed"] = sealed
         return encoded(state) if state else None
 
-    def _tell(self, portion: Portion, step: Step, type_: str, when: str) -> None:
-        at = self.now()
-        data: Json = {"workflow": self._name, "task": step.task.reference, when: rfc3339(at)}
-        if step.error is not None and type_ == "task.faulted":
-            data["error"] = self.secrets.mask(step.error.as_data())
-        portion.events.append(NewEvent(self.execution.workflow_id, type_, self.execution_id, step.task.name, data, at))
+    def _tell(self, portion: Portion, step: Step, what: str) -> None:
+        type_, when = _HAPPENED[what]
+        at = step.started_at if what == "started" else step.completed_at
+        if at is None:
+            at = self.now()
+        # By hand: there are three for each step, and they are all alike.
+        data = f'{{"workflow":{self._quoted_name},"task":{quoted(step.task.reference)},"{when}":"{rfc3339(at)}"'
+        if what == "faulted" and step.error is not None:
+            data = f'{data},"error":{encoded(self.secrets.mask(step.error.as_data()))}'
+        portion.events.append(
+            NewEvent(self.execution.workflow_id, type_, self.execution_id, step.task.name, data + "}", at)
+        )
 
     def _log(self, portion: Portion, step: Step, what: str) -> None:
         if what == "faulted":
             assert step.error is not None  # noqa: S101
             message = f"{step.task.name} failed: {step.error.message}"
             self._put_log(portion, Level.ERROR, message, "engine", {"task": step.task.reference})
-        elif what in {"completed", "skipped", "cancelled"}:
+        elif self._parts.limits.log_level <= Level.DEBUG:
             took = ((step.completed_at or 0) - (step.started_at or 0)) // 1000
             self._put_log(
                 portion, Level.DEBUG, f"{step.task.name} {what}", "engine", {"task": step.task.reference, "ms": took}

@@ -1,5 +1,7 @@
 """Links between workflows: what starts when an execution ends."""
 
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +17,7 @@ from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.subflows import row_of
 from penstock.engine.embedded.writer import Portion
 from penstock.ids import uuid7
-from penstock.storage import Statement, now
+from penstock.storage import Row, Statement, now
 from penstock.storage.platform_tables import workflow_links, workflows
 from penstock.streams import ExecutionChange, Level, NewLog
 
@@ -48,14 +50,23 @@ class Followers(msgspec.Struct):
 class Links:
     def __init__(self, parts: EngineParts) -> None:
         self._parts = parts
+        self._seen: dict[str, Sequence[Row]] = {}
 
     async def followers(self, source: Execution, status: str, output: Any) -> Followers:
         """What an execution that ends so starts. Decided before it is written, so that one batch holds it all."""
         followers = Followers()
-        for row in await self._parts.database.all(_FROM, id=source.workflow_id):
+        for row in await self._from(source.workflow_id):
             if row["link_type"] in _FOLLOWED[status]:
                 await self._follow(followers, source, row, output)
         return followers
+
+    async def _from(self, workflow_id: str) -> Sequence[Row]:
+        """Read once for all that end in the same moment: most workflows have no links, and thousands of executions."""
+        links = self._seen.get(workflow_id)
+        if links is None:
+            links = self._seen[workflow_id] = await self._parts.database.all(_FROM, id=workflow_id)
+            asyncio.get_running_loop().call_soon(self._seen.clear)
+        return links
 
     async def _follow(self, followers: Followers, source: Execution, row: Any, output: Any) -> None:
         target = str(row["target_workflow_id"])

@@ -145,12 +145,13 @@ STEP_MEMBERS = (
     "position",
     "state",
 )
-ADD_STEP = Statement(insert(steps).values({name: bindparam(name) for name in STEP_MEMBERS}))
+ADD_STEP = Statement(insert(steps).values({name: bindparam(name) for name in STEP_MEMBERS}), *STEP_MEMBERS)
 _CHANGING = ("status", "input_data", "output_data", "error_message", "started_at", "completed_at", "metadata", "state")
-CHANGE_STEP = Statement(
-    update(steps).where(steps.c.id == bindparam("id_")).values({name: bindparam(name) for name in _CHANGING})
-)
 CHANGING = ("id_", *_CHANGING)
+CHANGE_STEP = Statement(
+    update(steps).where(steps.c.id == bindparam("id_")).values({name: bindparam(name) for name in _CHANGING}),
+    *CHANGING,
+)
 STEPS = Statement(
     select(*(steps.c[name] for name in STEP_MEMBERS))
     .where(steps.c.execution_id == bindparam("execution_id"))

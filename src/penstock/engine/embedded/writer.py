@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import structlog
+from msgspec.structs import astuple
 
 from penstock.engine.embedded import metrics, statements
 from penstock.engine.embedded.lease import RENEW_EVERY, Lease, LeaseLost
@@ -22,6 +23,8 @@ from penstock.streams.journal import wake_all
 log = structlog.get_logger()
 
 Row = dict[str, Any]
+Values = tuple[Any, ...]
+"""Of a row, in the order of the statement's names."""
 _LONGEST_PAUSE = 2.0
 _LONGEST_WRITE = 3.0  # seconds after which it counts as trouble
 _HOLD = "SELECT FROM {} WHERE id = ANY($1::text[]::uuid[]) ORDER BY id FOR KEY SHARE"
@@ -32,41 +35,70 @@ class WriterEnded(Exception):
 
 
 class StepRow(msgspec.Struct, eq=False):
-    """A step as it is to be stored: written whole when it is new, else what changed."""
+    """A step as it is to be stored, with the members in the order of the statements: whole when it is new, else what
+    changed."""
 
-    row: Row
+    id: str
+    execution_id: str
+    step_name: str
+    step_type: str
+    reference: str
+    sequence_num: int
+    attempt: int
+    status: str
+    input_data: str | None
+    output_data: str | None
+    error_message: str | None
+    started_at: int | None
+    completed_at: int | None
+    metadata: str
+    position: str
+    state: str | None
     stored: bool = False
+
+    def write(self) -> tuple[Statement, Values]:
+        if not self.stored:
+            self.stored = True
+            return statements.ADD_STEP, astuple(self)[:-1]
+        return statements.CHANGE_STEP, (
+            self.id,
+            self.status,
+            self.input_data,
+            self.output_data,
+            self.error_message,
+            self.started_at,
+            self.completed_at,
+            self.metadata,
+            self.state,
+        )
 
 
 class Portion(msgspec.Struct, eq=False):
     """What one execution has to write."""
 
     steps: dict[str, StepRow] = {}
-    writes: list[tuple[Statement, Row]] = []
+    writes: list[tuple[Statement, Row | Values]] = []
     """In the order of `_ORDER`, whatever the order in which they came."""
     events: list[NewEvent] = []
     logs: list[NewLog] = []
     changes: list[ExecutionChange] = []
+    ended: int = 0
+    """How many of its steps have."""
 
     def frozen(self) -> "Portion":
         """As it stands now: what its execution does meanwhile is for the next batch."""
-        writes = self.writes
-        if any(statement is statements.END_EXECUTION for statement, _ in writes):
-            # Its end says when it began, too.
-            writes = [write for write in writes if write[0] is not statements.START_EXECUTION]
-        else:
-            writes = list(writes)
-        for step in self.steps.values():
-            if step.stored:
-                writes.append((statements.CHANGE_STEP, _changing(step.row)))
-            else:
-                writes.append((statements.ADD_STEP, dict(step.row)))
-                step.stored = True
-        return Portion({}, writes, self.events, self.logs, self.changes)
-
-
-def _changing(row: Row) -> Row:
-    return {"id_": row["id"]} | {name: row[name] for name in statements.CHANGING[1:]}
+        writes: list[tuple[Statement, Row | Values]] = [step.write() for step in self.steps.values()]
+        begun: tuple[Statement, Row | Values] | None = None
+        for write in self.writes:
+            if write[0] is statements.START_EXECUTION:
+                begun = write
+                continue
+            if write[0] is statements.END_EXECUTION:
+                begun = None  # its end says when it began, too
+            writes.append(write)
+        if begun is not None:
+            writes.append(begun)
+        return Portion({}, writes, self.events, self.logs, self.changes, self.ended)
 
 
 # Others follow, in the order in which they came.
@@ -106,12 +138,6 @@ class Batch:
             else:
                 waiting.set_exception(error)
 
-    def of(self, name: str) -> Portion:
-        portion = self.portions.get(name)
-        if portion is None:
-            portion = self.portions[name] = Portion()
-        return portion
-
 
 class Writer:
     def __init__(self, database: Database, lease: Lease, dropped: Callable[[str], None]) -> None:
@@ -134,8 +160,12 @@ class Writer:
 
     def of(self, execution_id: str) -> Portion:
         """Where an execution puts what it has to write. It is durable after the next `flush`."""
-        self._something.set()
-        return self._gathering.of(execution_id)
+        portions = self._gathering.portions
+        portion = portions.get(execution_id)
+        if portion is None:
+            portion = portions[execution_id] = Portion()
+            self._something.set()
+        return portion
 
     async def flush(self) -> None:
         """Returns when all that was put before is durable. Raises `WriterEnded`."""
@@ -177,6 +207,7 @@ class Writer:
             self._since = time.monotonic()
             await self._write({name: portion.frozen() for name, portion in batch.portions.items()})
             metrics.portions.observe(len(batch.portions))
+            metrics.steps.inc(sum([portion.ended for portion in batch.portions.values()]))
             metrics.commit_seconds.observe(time.monotonic() - self._since)
             self._writing = self._since = None
             batch.tell()
@@ -263,7 +294,7 @@ async def hold_in_place(tx: Transaction, portions: Sequence[Portion], events_in:
 
 
 async def write_rows(tx: Transaction, portions: Sequence[Portion]) -> None:
-    grouped: dict[Statement, list[Row]] = {}
+    grouped: dict[Statement, list[Any]] = {}
     for portion in portions:
         for statement, row in portion.writes:
             grouped.setdefault(statement, []).append(row)
@@ -272,7 +303,7 @@ async def write_rows(tx: Transaction, portions: Sequence[Portion]) -> None:
         rows = grouped[statement]
         if statement is statements.ADD_EVENT_IN:
             await statements.lock_events_in(tx)
-        await tx.run_many(statement, rows)
+        await (tx.run_many if isinstance(rows[0], dict) else tx.run_rows)(statement, rows)
     await append(
         tx,
         events=[entry for portion in portions for entry in portion.events],

@@ -25,12 +25,19 @@ class DataFlow:
     async def ask(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
         """The value of an expression."""
         try:
-            try:
-                return self._evaluates.evaluate_now(program, dot, variables)
-            except NeedsJq:
-                return await self._evaluates.evaluate(program, dot, variables)
+            return self._ask_now(program, dot, variables)
+        except NeedsJq:
+            pass
+        try:
+            return await self._evaluates.evaluate(program, dot, variables)
         except ExpressionFailed as error:
-            raise expression("Expression failed", f"{_shown(program.text)}: {error}") from None
+            raise _failed(program, error) from None
+
+    def _ask_now(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> Any:
+        try:
+            return self._evaluates.evaluate_now(program, dot, variables)
+        except ExpressionFailed as error:
+            raise _failed(program, error) from None
 
     async def holds(self, program: Program, dot: Any, variables: Mapping[str, Any]) -> bool:
         """Whether a condition is met: as in jq, all but false and null is true."""
@@ -39,15 +46,33 @@ class DataFlow:
 
     async def value(self, value: Value, dot: Any, variables: Mapping[str, Any]) -> Any:
         """The value with its expressions evaluated. Constants are not copied: nobody changes data in place."""
+        try:
+            return self._value_now(value, dot, variables)
+        except NeedsJq:
+            return await self._value(value, dot, variables)
+
+    def _value_now(self, value: Value, dot: Any, variables: Mapping[str, Any]) -> Any:
+        """The same, when no expression in it takes longer than microseconds; most are so."""
+        if isinstance(value, Constant):
+            return value.data
+        if isinstance(value, Expression):
+            return self._ask_now(value.program, dot, variables)
+        if isinstance(value, Members):
+            return {name: self._value_now(item, dot, variables) for name, item in value.items}
+        if isinstance(value, Items):
+            return [self._value_now(item, dot, variables) for item in value.items]
+        raise NeedsJq
+
+    async def _value(self, value: Value, dot: Any, variables: Mapping[str, Any]) -> Any:
         match value:
             case Constant(data):
                 return data
             case Expression(program):
                 return await self.ask(program, dot, variables)
             case Members(members):
-                return {name: await self.value(item, dot, variables) for name, item in members}
+                return {name: await self._value(item, dot, variables) for name, item in members}
             case Items(items):
-                return [await self.value(item, dot, variables) for item in items]
+                return [await self._value(item, dot, variables) for item in items]
             case Joined(parts):
                 return joined([p if isinstance(p, str) else await self.ask(p, dot, variables) for p in parts])
             case Loose(text, program):
@@ -69,6 +94,10 @@ class DataFlow:
             return microseconds(given)
         except NotADuration as error:
             raise expression("Not a duration", str(error)) from None
+
+
+def _failed(program: Program, error: ExpressionFailed) -> Fault:
+    return expression("Expression failed", f"{_shown(program.text)}: {error}")
 
 
 def _shown(text: str) -> str:

@@ -100,8 +100,9 @@ class Walk:
         if task.condition is not None and not begun and not await flow.holds(task.condition, raw, frame):
             self.host.skipped(step, raw)
             return Done(raw)
-        await self.schemas.hold(task.input, raw, "The task's input")
-        frame.input = await flow.transform(task.input.transform, raw, frame)
+        if task.input.schema is not None:
+            await self.schemas.hold(task.input, raw, "The task's input")
+        frame.input = raw if task.input.transform is None else await flow.transform(task.input.transform, raw, frame)
         if not begun:
             self.host.started(step, frame.input)
         if task.timeout is None:
@@ -111,10 +112,13 @@ class Walk:
             done = await self.within(
                 task.timeout, started, frame.input, frame, lambda: self._extended(task, step, frame, scope)
             )
-        frame.raw_output = done.output
-        frame.output = await flow.transform(task.output.transform, done.output, frame)
-        await self.schemas.hold(task.output, frame.output, "The task's output")
-        await self.export(task, frame)
+        frame.raw_output = frame.output = done.output
+        if task.output.transform is not None:
+            frame.output = await flow.transform(task.output.transform, done.output, frame)
+        if task.output.schema is not None:
+            await self.schemas.hold(task.output, frame.output, "The task's output")
+        if task.export.transform is not None:
+            await self.export(task, frame)
         return Done(frame.output, task.then if done.then is None else done.then)
 
     async def export(self, task: Task, frame: Frame) -> None:

@@ -30,6 +30,11 @@ class Secrets:
             self._shown = sorted(shown.union(self._shown), key=len, reverse=True)
 
     @property
+    def hides(self) -> bool:
+        """Whether there is anything to mask."""
+        return bool(self._shown)
+
+    @property
     def learned(self) -> frozenset[str]:
         return frozenset(self._learned)
 
