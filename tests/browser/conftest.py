@@ -118,7 +118,7 @@ class Person:
 
     async def sign_in(self, window: Window, path: str = "/") -> Page:
         """By the cookie, as if they had signed in before."""
-        form = {"email": self.email, "password": PASSWORD}
+        form: dict[str, str | float | bool] = {"email": self.email, "password": PASSWORD}
         answer = await window.context.request.post(f"{window.site}/user/auth", form=form)
         assert answer.ok
         return await window.tab(path)

@@ -70,7 +70,7 @@ function useLeaveWhenSignedOut(): void {
 function Side() {
   const { company, project } = usePlace();
   return (
-    <div className={styles["side"]}>
+    <aside className={styles["side"]} aria-label="Where you are">
       <Link to={paths.home()} className={styles["brand"]}>
         <img src={mark} alt="" width={24} height={24} /> Penstock
       </Link>
@@ -86,7 +86,7 @@ function Side() {
       <div className={styles["bottom"]}>
         <a className={styles["link"]} href="/docs"><Icon name="list" /> API documentation</a>
       </div>
-    </div>
+    </aside>
   );
 }
 

@@ -7,6 +7,7 @@ export async function authorizedFetch(request: Request): Promise<Response> {
   const response = await send(request, session.state === "out" ? null : await session.token());
   if (response.status !== 401) return response;
   if (!(await session.renew())) return response;
+  await response.body?.cancel();
   return send(again, await session.token());
 }
 

@@ -104,12 +104,12 @@ export class Session {
   }
 
   async #exchange(): Promise<boolean> {
-    const response = await this.#send("/api/v1/auth/session", { method: "POST" }, [401]);
-    if (response.status === 401) {
+    const { status, body } = await this.#send("/api/v1/auth/session", { method: "POST" }, [401]);
+    if (status === 401) {
       this.#leave();
       return false;
     }
-    const pair = (await response.json()) as { access_token: string; expires_in: number };
+    const pair = body as { access_token: string; expires_in: number };
     this.#token = pair.access_token;
     this.#ends = Date.now() + pair.expires_in * 1000;
     clearTimeout(this.#timer);
@@ -122,17 +122,17 @@ export class Session {
     await this.#send(path, { method: "POST", body: new URLSearchParams(fields) });
   }
 
-  async #send(path: string, init: RequestInit, expected: number[] = []): Promise<Response> {
+  async #send(path: string, init: RequestInit, expected: number[] = []): Promise<{ status: number; body: unknown }> {
     let response: Response;
     try {
       response = await fetch(path, { ...init, credentials: "same-origin", headers: headersFor(init.body) });
     } catch {
       throw unreachable();
     }
-    if (!response.ok && !expected.includes(response.status)) {
-      throw problemFrom(await response.json().catch(() => null), response);
-    }
-    return response;
+    // Read in any case: an answer that nobody reads keeps its connection.
+    const body: unknown = await response.json().catch(() => null);
+    if (!response.ok && !expected.includes(response.status)) throw problemFrom(body, response);
+    return { status: response.status, body };
   }
 
   #forget(): void {
