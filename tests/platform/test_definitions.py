@@ -12,6 +12,7 @@ from jsonschema_rs import validator_for
 
 from penstock.dsl.parse import LONGEST, parse
 from penstock.dsl.schema import json_schema
+from penstock.engine.checking import checks
 from tests.conftest import Serve
 from tests.platform.people import Person, register
 from tests.platform.scene import VALID
@@ -116,10 +117,10 @@ async def test_a_schedule_tells_its_next_runs(serve: Serve) -> None:
 
 def bombs() -> Iterator[str]:
     """Short texts that stand for much: what is answered must not."""
-    long = "x" * 50_000
+    long = "x" * 20_000
     head = f"document: {{dsl: 1.0.3, namespace: shop, name: bomb, version: 0.1.0, metadata: {{m: &m '{long}'}}}}\n"
-    yield head + "input: {schema: {document: {enum: [" + "*m, " * 20_000 + "]}}}\ndo: []\n"
-    tasks = ", ".join(f"{{t{n}: {{call: http, with: {{method: get, endpoint: *m}}}}}}" for n in range(2_000))
+    yield head + "input: {schema: {document: {enum: [" + "*m, " * 500 + "]}}}\ndo: []\n"
+    tasks = ", ".join(f"{{t{n}: {{call: http, with: {{method: get, endpoint: *m}}}}}}" for n in range(300))
     yield head.replace("'x", "'https://x") + f"do: [{tasks}]\n"
     inner = [", ".join(f"{{t{m}: {{do: *l{n - 1}}}}}" for m in range(9)) for n in range(1, 5)]
     lists = "".join(f"    f{n}: {{do: &l{n} [{tasks}]}}\n" for n, tasks in enumerate(inner, 1))
@@ -136,28 +137,51 @@ async def test_short_texts_that_stand_for_much_are_answered_shortly(serve: Serve
             assert len(answer.content) < 4 * LONGEST, bomb[-100:]
 
 
-async def test_one_person_has_one_check_under_way(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_person_has_one_check_under_way_and_two_people_two(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with serve() as client:
         ada, bob = await register(client, "ada"), await register(client, "bob")
         checker = client.app.app.state.platform.checker  # type: ignore[attr-defined]
-        under_way, most = 0, 0
-        really = type(checker).examined
+        met, really, most = asyncio.Barrier(2), type(checker).examined, 0
 
-        async def counting(self: Any, text: str) -> Any:
-            nonlocal under_way, most
-            under_way += 1
-            most = max(most, under_way)
-            await asyncio.sleep(0)
-            try:
-                return await really(self, text)
-            finally:
-                under_way -= 1
+        async def meeting(self: Any, text: str) -> Any:
+            nonlocal most
+            most = max(most, met.n_waiting + 1)
+            async with asyncio.timeout(20):
+                await met.wait()
+            return await really(self, text)
 
-        monkeypatch.setattr(type(checker), "examined", counting)
-        await asyncio.gather(*(checked(ada, VALID + f"# {n}") for n in range(5)))
-        assert most == 1
-        await asyncio.gather(checked(ada, VALID + "# a"), checked(bob, VALID + "# b"))
+        monkeypatch.setattr(type(checker), "examined", meeting)
+        await asyncio.gather(*(checked(person, f"{VALID}# {n}") for n in range(3) for person in (ada, ada, bob, bob)))
         assert most == 2
+
+
+async def test_what_could_take_long_is_not_checked_in_the_servers_own_process(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("checked in the server's own process")
+
+    monkeypatch.setattr(checks, "examined", never)
+    async with serve() as client:
+        ada = await register(client, "ada")
+        for text in (
+            VALID + "# long" * 2000,
+            VALID.replace("Hello", "&hello Hello"),
+            VALID + "input: {schema: {document: {type: string}}}\n",
+        ):
+            found = await checked(ada, text)
+            assert (found["valid"], found["document"]["name"]) == (True, "greet")
+        broken = VALID.replace("Hello", "'${ .a | }'") + "# long" * 2000
+        assert [one["code"] for one in (await checked(ada, broken))["errors"]] == ["expression"]
+
+
+async def test_a_definition_that_takes_too_much_is_said_to(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "_LIMITS", checks._LIMITS._replace(most_output=100))
+    async with serve() as client:
+        found = await checked(await register(client, "ada"), VALID + "# long" * 2000)
+        assert (found["valid"], [one["code"] for one in found["errors"]]) == (False, ["too-many"])
 
 
 async def test_the_schema_is_for_anyone_and_sent_once(serve: Serve) -> None:

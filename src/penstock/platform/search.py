@@ -118,7 +118,9 @@ async def search(request: Req) -> Answer:
         raise invalid("q", f"expected 1 to {_LONGEST} characters")
     database, user_id = parts_of(request).database, access_of(request).caller.id
     found = await database.slow(_WORKFLOWS, user_id=user_id, q=pattern(q))
-    listed = [FoundWorkflow(str(id_), *rest, str(project), of) for id_, *rest, project, of in found]
+    listed = [
+        FoundWorkflow(str(id_), name, slug, status, str(project), of) for id_, name, slug, status, project, of in found
+    ]
     rows: Sequence[Row] = ()
     if (bounds := _bounds(q.lower())) is not None:
         rows = await database.slow(_EXECUTIONS, user_id=user_id, first=bounds[0], last=bounds[1])

@@ -42,4 +42,6 @@ async def start(
     engine = await start_engine(stack, settings, database, vault, egress)
     tokens = Tokens(settings, accounts.secret)
     checker = Checker(frozenset(settings.processes), engine.jq if engine is not None else None)
+    await checker.start()
+    stack.push_async_callback(checker.stop)
     return Parts(settings, database, accounts, tokens, vault, streams, egress, iam, checker, Arrivals(database), engine)

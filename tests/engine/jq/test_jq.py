@@ -230,7 +230,7 @@ async def main():
     jq = Jq(processes=1, seconds=600, megabytes=64, most_output=1000)
     await jq.start()
     await jq.evaluate(program("now"), None, {})
-    print(next(iter(jq._idle))._process.pid, flush=True)
+    print(next(iter(jq._processes._idle))._process.pid, flush=True)
     await jq.evaluate(program("last(range(1e18))"), None, {})
 
 asyncio.run(main())

@@ -1,4 +1,5 @@
-"""One jq process as the server sees it: started, asked one thing at a time, ended when it takes too long."""
+"""One process for untrusted work, mostly jq, as the server sees it: started, asked one thing at a time, ended when it
+takes too long."""
 
 import asyncio
 import contextlib
@@ -7,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +50,7 @@ class Process:
         self._limits = limits
 
     @classmethod
-    async def start(cls, limits: Limits) -> "Process":
+    async def start(cls, limits: Limits, command: Sequence[str]) -> "Process":
         """Raises OSError or ProcessLost when there is no room for one."""
         ours, theirs = socket.socketpair()
         with theirs:
@@ -59,7 +61,7 @@ class Process:
                 raise
             try:
                 process = await asyncio.create_subprocess_exec(
-                    *_command(limits),
+                    *command,
                     stdin=theirs.fileno(),
                     stdout=asyncio.subprocess.DEVNULL,
                     stderr=asyncio.subprocess.DEVNULL,
@@ -148,7 +150,7 @@ class Process:
         await self._process.wait()
 
 
-def _command(limits: Limits) -> list[str]:
+def command(limits: Limits) -> list[str]:
     found = importlib.util.find_spec("jq")
     packages = Path(found.origin).parent if found and found.origin else Path()
     numbers = (limits.seconds, limits.megabytes, limits.most_output, os.getpid())

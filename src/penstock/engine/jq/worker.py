@@ -9,6 +9,7 @@ Its limits are its own; how long one evaluation may take by the clock is watched
 import json
 import os
 import resource
+import select
 import socket
 import struct
 import sys
@@ -35,18 +36,23 @@ def main() -> None:
     def compile_(text: str) -> Any:
         return _Schema(jsonschema_rs, text[len(SCHEMA) :]) if text.startswith(SCHEMA) else jq.compile(text)
 
-    _end_with(int(parent))
+    end_with(int(parent))
     sys.path.clear()
+    serve(compile_, float(seconds), int(megabytes), int(most_output))
+
+
+def serve(compile_: Any, seconds: float, megabytes: int, most_output: int, idle: float | None = None) -> None:
+    """Answers what comes at standard input, until nobody is there; or nobody asked for so many seconds."""
     os.environ.clear()
     os.environ["TZ"] = "UTC"
     os.nice(5)
     _close_doors()
     peer = socket.socket(fileno=0)
     peer.sendall(ANSWER.pack(READY, 0))
-    _Serving(peer, compile_, float(seconds), int(megabytes) * MEGABYTE, int(most_output)).serve()
+    _Serving(peer, compile_, seconds, megabytes * MEGABYTE, most_output, idle).serve()
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """End when the server does, however it ends and whatever runs here. Elsewhere than on Linux, the end of input
     and the limit of processor time do it.
     """
@@ -92,18 +98,21 @@ def _no_other(uri: str) -> Any:
 
 
 class _Serving:
-    def __init__(self, peer: socket.socket, compile_: Any, seconds: float, memory: int, most_output: int) -> None:
+    def __init__(
+        self, peer: socket.socket, compile_: Any, seconds: float, memory: int, most_output: int, idle: float | None
+    ) -> None:
         self._peer = peer
         self._compile = compile_
         self._seconds = seconds
         self._memory = memory
         self._most_output = most_output
+        self._idle = idle
         self._programs: OrderedDict[bytes, Any] = OrderedDict()
         self._sizes = os.open("/proc/self/statm", os.O_RDONLY) if sys.platform == "linux" else None
         self._first_size = self._size()
 
     def serve(self) -> None:
-        while header := self._read(REQUEST.size):
+        while self._is_asked() and (header := self._read(REQUEST.size)):
             lengths = REQUEST.unpack(header)
             text, document = self._read(lengths[0]), self._read(lengths[1])
             letter, payload = self._answered(text, document)
@@ -111,6 +120,9 @@ class _Serving:
             del text, document, payload
             if self._size() > self._first_size + self._memory:
                 return  # What is not given back to the system would count against the next one.
+
+    def _is_asked(self) -> bool:
+        return self._idle is None or bool(select.select([self._peer], [], [], self._idle)[0])
 
     def _read(self, length: int) -> bytes:
         if not length:
