@@ -1,6 +1,6 @@
 /** Rows of the same kind. Few are drawn as they are; of many (`height` given) only those in sight. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useRef } from "react";
+import { type CSSProperties, type ReactNode, useRef } from "react";
 
 import { Icon } from "./Icon";
 import styles from "./Table.module.css";
@@ -39,14 +39,13 @@ interface TableProps<Row> {
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows, empty, height } = props;
   if (rows.length === 0 && empty) return <div className={styles["frame"]}>{empty}</div>;
-  const tracks = columns.map((column) => column.width ?? "minmax(6rem, 1fr)").join(" ");
   return (
-    <div className={styles["frame"]}>
+    <div className={styles["frame"]} style={tracksOf(columns)}>
       {height ? (
-        <VirtualTable {...props} height={height} tracks={tracks} />
+        <VirtualTable {...props} height={height} />
       ) : (
         <div className={styles["scroll"]}>
-          <div role="table" aria-label={label} className={styles["table"]} style={{ gridTemplateColumns: tracks }}>
+          <div role="table" aria-label={label} className={styles["table"]}>
             <Head {...props} />
             <div role="rowgroup" className={styles["body"]} style={{ display: "contents" }}>
               {rows.map((row) => (
@@ -60,6 +59,11 @@ export function Table<Row>(props: TableProps<Row>) {
       )}
     </div>
   );
+}
+
+function tracksOf<Row>(columns: Column<Row>[]): CSSProperties {
+  const tracks = (some: Column<Row>[]) => some.map((column) => column.width ?? "minmax(6rem, 1fr)").join(" ");
+  return { "--tracks": tracks(columns), "--tracks-phone": tracks(columns.filter((column) => !column.wide)) } as CSSProperties;
 }
 
 function Head<Row>({ columns, sort, onSort }: TableProps<Row>) {
@@ -98,23 +102,22 @@ function classes<Row>(column: Column<Row>): string {
   return [styles["cell"], column.align === "end" && styles["end"], column.wide && styles["wide"]].filter(Boolean).join(" ");
 }
 
-function VirtualTable<Row>(props: TableProps<Row> & { height: string; tracks: string }) {
-  const { label, columns, rows, rowKey, height, rowHeight = 37, tracks } = props;
+function VirtualTable<Row>(props: TableProps<Row> & { height: string }) {
+  const { label, columns, rows, rowKey, height, rowHeight = 37 } = props;
   const scroll = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroll.current, estimateSize: () => rowHeight, overscan: 12 });
-  const own = { display: "grid", gridTemplateColumns: tracks };
   return (
     <div ref={scroll} className={styles["scroll"]} style={{ height, maxHeight: "80dvh" }} tabIndex={0} role="region" aria-label={label}>
       <div role="table" aria-label={label} aria-rowcount={rows.length + 1}>
-        <div style={{ ...own, position: "sticky", top: 0, zIndex: 1 }}>
+        <div className={styles["own"]} style={{ position: "sticky", top: 0, zIndex: 1 }}>
           <Head {...props} />
         </div>
         <div role="rowgroup" className={styles["body"]} style={{ height: virtual.getTotalSize(), position: "relative" }}>
           {virtual.getVirtualItems().map((item) => {
             const row = rows[item.index] as Row;
             return (
-              <div role="row" key={rowKey(row)} aria-rowindex={item.index + 2} className={`${styles["row"]} ${styles["virtual"]}`}
-                style={{ ...own, height: item.size, transform: `translateY(${item.start}px)` }}>
+              <div role="row" key={rowKey(row)} aria-rowindex={item.index + 2} className={`${styles["row"]} ${styles["own"]} ${styles["virtual"]}`}
+                style={{ height: item.size, transform: `translateY(${item.start}px)` }}>
                 <Cells columns={columns} row={row} />
               </div>
             );

@@ -1,15 +1,17 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
 
 import { companiesQuery, organizationsQuery, projectsQuery } from "@/api/places";
 import { Icon, Menu, type MenuEntry } from "@/components";
 import { paths } from "@/paths";
 import styles from "./Frame.module.css";
-import { usePlace } from "./scope";
+import { companyQuery, usePlace, useScope } from "./scope";
 
 /** Another project, another company. Projects are listed for the company that one is in. */
 export function Switcher() {
   const { company, project } = usePlace();
   const companies = useQuery(companiesQuery);
+  useSomewhere(companies.data?.items[0]?.id);
   const root = company?.parent_id ?? company?.id ?? null;
   const organizations = useQuery({ ...organizationsQuery(root ?? ""), enabled: root !== null });
   const holders = root ? [root, ...(organizations.data?.items ?? []).map((one) => one.id)] : [];
@@ -36,4 +38,16 @@ export function Switcher() {
       )}
     />
   );
+}
+
+/** Nowhere yet, or somewhere that is gone or was somebody else's: then in the first company, and its first project. */
+function useSomewhere(first: string | undefined): void {
+  const { place, enter } = useScope();
+  const gone = useQuery({ ...companyQuery(place.company ?? ""), enabled: place.company !== null }).isError;
+  const lost = place.company === null || gone;
+  const projects = useQuery({ ...projectsQuery(first ?? ""), enabled: lost && first !== undefined });
+  const project = projects.data ? (projects.data.items.at(-1)?.id ?? null) : undefined;
+  useEffect(() => {
+    if (lost && first !== undefined && project !== undefined) enter({ company: first, project });
+  }, [lost, first, project, enter]);
 }

@@ -70,7 +70,7 @@ function Recent({ workflows }: { workflows: Schema<"Workflow">[] }) {
         { key: "name", head: "Workflow", width: "minmax(10rem, 3fr)", cell: (row) => <Link to={paths.workflow(row.id)}>{row.name}</Link> },
         { key: "status", head: "Status", width: "minmax(6.5rem, 1fr)", cell: (row) => <Status status={row.status} /> },
         { key: "version", head: "Version", width: "minmax(5rem, 1fr)", align: "end", wide: true, cell: (row) => row.version },
-        { key: "updated", head: "Changed", width: "minmax(8rem, 1fr)", cell: (row) => <Time at={row.updated_at} /> },
+        { key: "updated", head: "Changed", width: "minmax(8rem, 1fr)", wide: true, cell: (row) => <Time at={row.updated_at} /> },
       ]}
     />
   );

@@ -6,6 +6,7 @@ import { useNavigate, useSearchParams } from "react-router";
 import { api, type Schema } from "@/api/client";
 import { companiesQuery } from "@/api/places";
 import { Button, CodeBlock, ErrorState, Field, Icon, Page, ProblemNote, Select, SkeletonLines, TextArea, toast } from "@/components";
+import { useInProject } from "@/frame/scope";
 import { useSubmit } from "@/lib/useSubmit";
 import { paths } from "@/paths";
 import styles from "./Home.module.css";
@@ -16,6 +17,7 @@ export function Component() {
   const [search, setSearch] = useSearchParams();
   const company = search.get("company");
   const project = search.get("project");
+  useInProject(project ?? undefined);
   const step = project ? 2 : company ? 1 : 0;
   const titles = ["Where do your workflows live?", "What are they about?", "Start from a template"];
   return (
