@@ -84,7 +84,9 @@ def running(folder: Path, servers: Sequence[str]) -> Iterator[Nginx]:
     command = [nginx, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "errors")]
     checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
-    assert "[warn]" not in checked.stderr
+    # Newer ones would have `http2` on a line of its own, which older ones do not know.
+    warnings = [line for line in checked.stderr.splitlines() if "[warn]" in line and "http2" not in line]
+    assert not warnings
     process = subprocess.Popen(command)
     try:
         _wait_for(process, secure, folder)
