@@ -3,7 +3,6 @@ a line in the log and a place in the metrics. It knows no routes and no accounts
 
 import re
 import time
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ import structlog
 from penstock.http import logs, metrics
 from penstock.http.answers import problem_answer
 from penstock.http.origin import Origin, find
+from penstock.ids import uuid4
 from penstock.problems import Internal, Problem, TooLarge
 from penstock.settings import Settings
 
@@ -121,7 +121,7 @@ class Edge:
         given = headers.get(b"x-request-id", b"").decode("latin-1")
         client = scope["client"][0] if scope.get("client") else ""
         call = Call(
-            request_id=given if given and _UUID.fullmatch(given) else str(uuid.uuid4()),
+            request_id=given if given and _UUID.fullmatch(given) else uuid4(),
             origin=find(client, scope["scheme"], scope["headers"], self._trusted),
             method=scope["method"],
             headers=headers,
@@ -201,7 +201,7 @@ def _cookies(header: str) -> dict[str, str]:
 def _log(call: Call, path: str, status: int, seconds: float) -> None:
     """Reads that went well are for debugging; all else is worth a line. Never the query: it may hold a password."""
     quiet = status < 400 and call.method in {"GET", "HEAD", "OPTIONS"} and seconds < _SLOW
-    if quiet and not logs.debugging():
+    if not logs.wanted("debug" if quiet else "error" if status >= 500 else "info"):
         return
     write = log.debug if quiet else log.error if status >= 500 else log.info
     write(

@@ -17,17 +17,17 @@ from penstock.settings import Settings
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
-_debugging = True
+_least = 0
 
 
-def debugging() -> bool:
-    """Whether lines of level debug are wanted. (Asking a logger costs a twentieth of the quickest request.)"""
-    return _debugging
+def wanted(level: str) -> bool:
+    """Whether lines of this level are. (Asking a logger costs a twentieth of the quickest request.)"""
+    return _LEVELS[level] >= _least
 
 
 def configure(settings: Settings) -> None:
-    global _debugging  # noqa: PLW0603 - as global as the configuration of the logs itself
-    _debugging = settings.log_level == "debug"
+    global _least  # noqa: PLW0603 - as global as the configuration of the logs itself
+    _least = _LEVELS[settings.log_level]
     console = settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
     # Tracebacks never show local variables: a password is one of them.
     shared: list[structlog.typing.Processor] = [
