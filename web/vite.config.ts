@@ -19,5 +19,6 @@ export default defineConfig({
     // `npm run dev`: the page from Vite, everything else from a server that runs.
     proxy: Object.fromEntries(["/api", "/user", "/docs", "/openapi.json"].map((path) => [path, server])),
   },
-  test: { environment: "jsdom", include: ["src/**/*.test.{ts,tsx}"] },
+  // What needs a document says so: `// @vitest-environment jsdom` (it takes seconds to set up).
+  test: { environment: "node", include: ["src/**/*.test.{ts,tsx}"] },
 });
