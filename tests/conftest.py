@@ -7,7 +7,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -25,6 +25,9 @@ from penstock.settings import Settings, load
 from penstock.storage import Database, migrate, open_database
 from tests import postgresql, temporal
 from tests.platform.iam.certificates import Authority
+
+if TYPE_CHECKING:
+    from tests.conformance.stand_in import StandIn
 
 for variable in [name for name in os.environ if name.startswith("PENSTOCK_")]:
     del os.environ[variable]
@@ -59,6 +62,22 @@ def few_authorities(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(file))
         yield
+
+
+@pytest.fixture(scope="session")
+def services() -> Iterator["StandIn"]:
+    """Services for workflows to call."""
+    from tests.conformance.stand_in import stand_in  # most tests call none, and need not load them
+
+    with stand_in() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    """One event loop for a module: what is started in it (jq, connections) serves all its tests."""
+    with asyncio.Runner() as runner:
+        yield runner
 
 
 @pytest.fixture(scope="session")

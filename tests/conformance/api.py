@@ -3,6 +3,7 @@
 import httpx
 
 from tests.conformance.case import Case, Outcome, slug, step_line
+from tests.conformance.peers import Address
 from tests.engine.embedded.running import ended
 from tests.platform.people import Person, register
 
@@ -13,7 +14,7 @@ class ApiRunner:
         self._person: Person | None = None
         self._company = ""
 
-    async def run(self, case: Case, address: str) -> Outcome:
+    async def run(self, case: Case, address: Address) -> Outcome:
         person = await self._somebody()
         name = f"{slug(case.name)[:40]}-{address.rpartition('/')[2]}"
         project = (await person.made(f"/organizations/{self._company}/projects", {"name": name}))["id"]

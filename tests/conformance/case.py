@@ -1,8 +1,9 @@
 """A case of the conformance suite: what is run, with what, and what must come of it.
 
 `cases/*.yaml` hold them by name. `definition` may leave its `document` out; `http://stand-in` in it is the address of
-the stand-in services. A step is written `name status`, with the attempt behind it when it is not the first. Exactly
-one of `output`, `holds` (jq expressions that must be true of the output) and `fault` (members of the error) is given.
+the stand-in services (`peers.py` has more of them). A step is written `name status`, with the attempt behind it when it
+is not the first. Exactly one of `output`, `holds` (jq expressions that must be true of the output) and `fault` (members
+of the error) is given.
 """
 
 import json
@@ -14,6 +15,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from penstock.dsl.parse import parse
+from tests.conformance.peers import Address
 
 CASES = Path(__file__).parent / "cases"
 PLACEHOLDER = "http://stand-in"
@@ -36,10 +38,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     unordered: bool = False
     """The order of steps is left to chance: they run side by side."""
 
-    def text(self, address: str) -> str:
+    def text(self, address: Address) -> str:
         return _text(self.definition, self.name, address)
 
-    def other_texts(self, address: str) -> list[str]:
+    def other_texts(self, address: Address) -> list[str]:
         return [_text(definition, self.name, address) for definition in self.others]
 
 
@@ -54,7 +56,7 @@ class Outcome(msgspec.Struct, frozen=True):
 class Runner(Protocol):
     """A host under test. `address` is where the stand-in services are, for this run alone."""
 
-    async def run(self, case: Case, address: str) -> Outcome: ...
+    async def run(self, case: Case, address: Address) -> Outcome: ...
 
 
 def cases() -> list[Case]:
@@ -71,9 +73,9 @@ def _cases_in(file: Path) -> list[Case]:
     return found
 
 
-def _text(definition: Json, name: str, address: str) -> str:
+def _text(definition: Json, name: str, address: Address) -> str:
     document = {"dsl": "1.0.3", "namespace": "conformance", "name": slug(name), "version": "1.0.0"}
-    return json.dumps({"document": document, **definition}).replace(PLACEHOLDER, address)
+    return address.peers.named_in(json.dumps({"document": document, **definition}).replace(PLACEHOLDER, address))
 
 
 def slug(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What all runs of the suite share: the stand-in services, and a performer with its processes."""
+"""What all runs of the suite share: servers on each database and engine, and a performer with its processes."""
 
 import asyncio
 import shutil
@@ -14,25 +14,11 @@ from tests import SPECIFICATION, postgresql
 from tests.conformance.api import ApiRunner
 from tests.conformance.case import Json
 from tests.conformance.local import LocalRunner
-from tests.conformance.stand_in import StandIn, stand_in
 from tests.conftest import build, client_of, keep, started
 from tests.engine.temporal.workers import Histories, replayed, working
 
 # The specification's own files are not ours to copy: with a checkout of it, its kit is run, too.
 collect_ignore = [] if SPECIFICATION else ["test_specification.py"]
-
-
-@pytest.fixture(scope="session")
-def services() -> Iterator[StandIn]:
-    with stand_in() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[asyncio.Runner]:
-    """One event loop for a module: what is started in it (jq, connections) serves all its cases."""
-    with asyncio.Runner() as runner:
-        yield runner
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +79,7 @@ async def _served_on_temporal(given: Json) -> AsyncIterator[ApiRunner]:
 
 @asynccontextmanager
 async def _served(**different: str) -> AsyncIterator[ApiRunner]:
-    given = {"engine": "embedded", "processes": ["script", "shell"], **different}
+    given = {"engine": "embedded", "processes": ["script", "shell", "container", "mcp"], **different}
     built = build(load(environ={}, overrides=given).settings, None)
     async with started(built) as app, client_of(app) as client:
         client.app = app  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from penstock.engine.performing import Performer
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.tasks.work import LogLevel
 from tests.conformance.case import Case, Json, Outcome, step_line
+from tests.conformance.peers import Address
 
 
 class Steps:
@@ -33,7 +34,7 @@ class LocalRunner:
     def __init__(self, performer: Performer) -> None:
         self._performer = performer
 
-    async def run(self, case: Case, address: str) -> Outcome:
+    async def run(self, case: Case, address: Address) -> Outcome:
         steps = Steps()
         library = Library(map(workflow_of, case.other_texts(address)))
         engine = LocalEngine(self._performer, library=library, secrets=Secrets(case.secrets), watch=steps)

@@ -11,7 +11,9 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import uvicorn
@@ -19,6 +21,9 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
+
+from tests.conformance.peers import Address, Peers
+from tests.engine.tasks.grpc_peer import PROTO
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _PETS = [
@@ -37,12 +42,13 @@ set:
 
 
 class StandIn:
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, peers: Peers) -> None:
         self.address = address
+        self._peers = peers
         self._runs = itertools.count(1)
 
-    def for_run(self) -> str:
-        return f"{self.address}/{next(self._runs)}"
+    def for_run(self) -> Address:
+        return Address.of(f"{self.address}/{next(self._runs)}", self._peers)
 
 
 class _Services:
@@ -174,6 +180,21 @@ async def swagger(request: Request) -> Response:
     )
 
 
+async def proto(_: Request) -> Response:
+    return PlainTextResponse(PROTO.read_text())
+
+
+async def asyncapi(request: Request) -> Response:
+    """AsyncAPI 2.6: a channel is a path."""
+    server = {"url": f"http://{request.headers['host']}/{request.path_params['run']}", "protocol": "http"}
+    return JSONResponse({"asyncapi": "2.6.0", "servers": {"main": server}, "channels": {"count/told": {}, "feed": {}}})
+
+
+async def feed(_: Request) -> Response:
+    events = "".join(f'id: {number}\ndata: {{"number": {number}}}\n\n' for number in range(3))
+    return Response(events, media_type="text/event-stream")
+
+
 def _paths(words: dict[str, Any], number: dict[str, Any]) -> dict[str, Any]:
     answers = {"200": {"description": "found"}}
     return {
@@ -219,6 +240,9 @@ def application() -> Starlette:
         "script.py": script,
         "openapi.json": openapi,
         "swagger.json": swagger,
+        "reports.proto": proto,
+        "asyncapi.json": asyncapi,
+        "feed": feed,
     }
     return Starlette(routes=[Route(f"/{{run}}/{path}", answer, methods=_METHODS) for path, answer in routes.items()])
 
@@ -234,9 +258,10 @@ def stand_in() -> Iterator[StandIn]:
     server = uvicorn.Server(uvicorn.Config(application(), log_level="critical", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
-    try:
-        yield StandIn(f"http://127.0.0.1:{listener.getsockname()[1]}")
-    finally:
-        server.should_exit = True
-        thread.join()
-        listener.close()
+    with TemporaryDirectory() as folder, closing(Peers(Path(folder))) as peers:
+        try:
+            yield StandIn(f"http://127.0.0.1:{listener.getsockname()[1]}", peers)
+        finally:
+            server.should_exit = True
+            thread.join()
+            listener.close()

@@ -1,4 +1,4 @@
-"""What tests of the interpreter share: one event loop for a module, with a performer whose processes live as long."""
+"""What tests of the interpreter share: a performer whose processes live as long as a module's event loop."""
 
 import asyncio
 from collections.abc import Iterator
@@ -7,19 +7,6 @@ import pytest
 
 from penstock.engine.local import local_performer
 from penstock.engine.performing import Performer
-from tests.conformance.stand_in import StandIn, stand_in
-
-
-@pytest.fixture(scope="session")
-def services() -> Iterator[StandIn]:
-    with stand_in() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
 
 
 @pytest.fixture(scope="module")
