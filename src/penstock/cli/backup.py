@@ -50,7 +50,8 @@ def restore(
     print(f"{path} is as it was on {notes.made_at} (Penstock {notes.version}).")
     if not notes.secret and not settings.jwt_secret:
         print("Note: it was made by a server with jwt_secret in its settings; set that here, too, before you start.")
-    print("Next: see that the server that it was made of does not run any more, and `penstock serve`.")
+    print("Next: see that the server that it was made of does not run any more.")
+    print("Then `penstock doctor`, which says whether its secrets open here, and `penstock serve`.")
 
 
 def _file_of(settings: Settings, instead: str) -> Path:

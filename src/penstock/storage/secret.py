@@ -36,6 +36,17 @@ async def server_secret(database: Database, configured: str) -> bytes:
     return str(row[0]).encode()
 
 
+async def kept_secret(database: Database, configured: str) -> bytes:
+    """The same, for who only looks: blank where none was made yet."""
+    if configured:
+        return configured.encode()
+    if isinstance(database, SqliteDatabase):
+        path = database.path.with_name(database.path.name + ".secret")
+        return path.read_bytes().strip() if path.exists() else b""
+    row = await database.one(_READ, key=_KEY)
+    return b"" if row is None else str(row[0]).encode()
+
+
 def derive(secret: bytes, purpose: str) -> bytes:
     """A key for one purpose, so that what is signed for one cannot be used for another."""
     return hmac.digest(secret, purpose.encode(), hashlib.sha256)

@@ -62,6 +62,7 @@ OPEN = Statement(
         bindparam("wanted", type_=Text).like(literal("%|", Text) + secrets.c.name + literal("|%", Text)),
     )
 )
+COUNT_BY_KEY = Statement(select(secrets.c.key_id, func.count()).group_by(secrets.c.key_id))
 SEALED_WITH_ANOTHER_KEY = Statement(
     select(secrets.c.project_id, secrets.c.name, secrets.c.key_id, secrets.c.value)
     .where(

@@ -36,6 +36,10 @@ class Vault:
         self.key_id = next(iter(self._keys))
         """Of the key that seals; the others only open."""
 
+    def has(self, key_id: str) -> bool:
+        """Whether values that this key sealed can be opened."""
+        return key_id in self._keys
+
     def seal(self, project_id: str, name: str, value: str) -> bytes:
         nonce = os.urandom(_NONCE)
         return nonce + self._keys[self.key_id].encrypt(nonce, value.encode(), _bound_to(project_id, name))
