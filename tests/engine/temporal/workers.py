@@ -33,7 +33,7 @@ async def working(**given: Any) -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def _opened(given: dict[str, Any]) -> AsyncIterator[tuple[Settings, Database, Vault]]:
-    different = {"processes": ["script", "shell"], "worker_drain": "1s", **given}
+    different = {"processes": ["script", "shell", "container", "mcp"], "worker_drain": "1s", **given}
     settings = load(environ={}, overrides=different).settings
     database = await open_database(settings.database.reveal())
     try:
