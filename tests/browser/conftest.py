@@ -1,5 +1,6 @@
 """A browser, and the real server in a process of its own, with the console that `make console` built."""
 
+import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -22,6 +23,8 @@ PASSWORD = "correct horse battery"
 @pytest.fixture(autouse=True, scope="session")
 def possible() -> None:
     """Skipped, with the reason, where there is no Chromium or no console."""
+    if folder := os.environ.get("CONSOLE_STATIC"):
+        files.STATIC = Path(folder)
     if chromium.found() is None:
         pytest.skip("there is no Chromium: apt install chromium, or CHROMIUM=/path/to/it")
     if files.index() is None:
@@ -39,12 +42,20 @@ def site(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Itera
     """A server for all tests of a module; each test signs up people of its own."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copy(migrated_file, folder / "penstock.db")
+    other_build(folder)
     server = Server(folder, f"sqlite:///{folder}/penstock.db", auth_rate_limit="1000")
     try:
         yield _announced(server)
     finally:
         server.process.terminate()
         server.process.wait(PATIENCE)
+
+
+def other_build(folder: Path) -> None:
+    """With CONSOLE_STATIC=folder the server hands out the console that was built there (vite build --outDir)."""
+    if static := os.environ.get("CONSOLE_STATIC"):
+        text = f"import pathlib\n\nfrom penstock.console import files\n\nfiles.STATIC = pathlib.Path({static!r})\n"
+        (folder / "sitecustomize.py").write_text(text)
 
 
 def _announced(server: Server) -> str:
