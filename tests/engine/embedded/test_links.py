@@ -1,8 +1,11 @@
 """Links: what an execution starts when it ends, and what it does not."""
 
+from typing import Any
+
 import pytest
 from sqlalchemy import bindparam, update
 
+from penstock.engine.embedded.links import Followers, Links
 from penstock.storage import Statement
 from penstock.storage.schema import accounts
 from tests.conftest import Serve
@@ -91,3 +94,25 @@ async def test_a_loop_of_links_ends_32_links_after_its_first_execution(serve: Se
         await came(ended)
         chains = [each["metadata"].get("chain", 0) for each in await here.started(loop, 17)]
         assert chains == list(range(0, 33, 2))
+
+
+async def test_a_target_that_is_deleted_as_the_source_ends_takes_nobody_else_with_it(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shop(serve) as here:
+        source = await here.workflow("source", "do: [{say: {set: {n: 2}}}]")
+        gone, there = await here.workflow("gone", _KEEP), await here.workflow("there", _KEEP)
+        await _link(here.owner, source, gone)
+        await _link(here.owner, source, there)
+        decided = Links.followers
+
+        async def then_deleted(self: Links, *ends: Any) -> Followers:
+            followers = await decided(self, *ends)
+            if len(followers.executions) == 2:
+                assert (await here.owner.delete(f"/workflows/{gone}")).status_code == 204
+            return followers
+
+        monkeypatch.setattr(Links, "followers", then_deleted)
+        done = await here.run(source)
+        assert (done["status"], done["output_data"]) == ("completed", {"n": 2})
+        assert [each["trigger_data"] for each in await here.started(there)] == [{"n": 2}]

@@ -10,16 +10,15 @@ from sqlalchemy import bindparam, select
 
 from penstock.dsl.expressions import ExpressionFailed
 from penstock.dsl.values import expression_of
-from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution, encoded
 from penstock.engine.embedded.lineage import LONGEST_CHAIN, MOST_OF_ONE, passed_on
 from penstock.engine.embedded.parts import EngineParts
-from penstock.engine.embedded.subflows import row_of
+from penstock.engine.embedded.subflows import born
 from penstock.engine.embedded.writer import Portion
 from penstock.ids import uuid7
 from penstock.storage import Row, Statement, now
 from penstock.storage.platform_tables import workflow_links, workflows
-from penstock.streams import ExecutionChange, Level, NewLog
+from penstock.streams import Level, NewLog
 
 log = structlog.get_logger()
 
@@ -123,9 +122,8 @@ class Links:
         return await self._parts.performer.jq.evaluate(expression_of(expression), output, {})
 
     def start(self, portion: Portion, followers: Followers) -> None:
-        """With the source's own end, or not at all."""
+        """In the batch that holds the source's own end; but each by itself: a target that was deleted since takes
+        nobody else with it."""
         portion.logs.extend(followers.logs)
         for execution in followers.executions:
-            portion.writes.append((statements.ADD_EXECUTION, row_of(execution)))
-            portion.changes.append(ExecutionChange(execution.workflow_id, execution.created_at, None, "pending"))
-            self._parts.start(execution)
+            born(self._parts, execution)
