@@ -2,12 +2,12 @@
 import type { RouteObject } from "react-router";
 
 export const routes: RouteObject[] = [
-  { path: "companies/:companyId/members", lazy: () => import("../Coming") },
+  { path: "companies/:companyId/members", lazy: () => import("./CompanyMembers") },
   { path: "companies/:companyId/providers", lazy: () => import("../Coming") },
   { path: "companies/:companyId/providers/:providerId", lazy: () => import("../Coming") },
   { path: "companies/:companyId/audit", lazy: () => import("../Coming") },
   { path: "companies/:companyId/settings", lazy: () => import("../Coming") },
-  { path: "projects/:projectId/members", lazy: () => import("../Coming") },
+  { path: "projects/:projectId/members", lazy: () => import("./ProjectMembers") },
   { path: "projects/:projectId/secrets", lazy: () => import("../Coming") },
   { path: "projects/:projectId/settings", lazy: () => import("../Coming") },
 ];
