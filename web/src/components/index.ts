@@ -2,6 +2,7 @@
 export { Button, ButtonAnchor, ButtonLink, IconButton } from "./Button";
 export { CodeBlock, KeyboardHint } from "./CodeBlock";
 export { CopyButton } from "./CopyButton";
+export { DeleteDialog } from "./DeleteDialog";
 export { ConfirmDialog, Dialog, DialogActions } from "./Dialog";
 export { EmptyState } from "./EmptyState";
 export { ErrorState, ProblemNote } from "./ErrorState";
