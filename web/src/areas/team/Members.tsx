@@ -1,6 +1,7 @@
 /** Who may do what at a place, and through what; giving, changing and taking away roles. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { useNavigate } from "react-router";
 
 import { meQuery } from "@/api/me";
 import { Badge, Button, ConfirmDialog, EmptyState, ErrorState, IconButton, Page, Pagination, SkeletonLines, Table, toast, usePage } from "@/components";
@@ -21,10 +22,13 @@ export function Members({ place }: { place: Place }) {
   const own = useMyRole(place.kind, place.id);
   const [asked, ask] = useState<Asked>(null);
   const cache = useQueryClient();
-  const done = async (text: string) => {
+  const navigate = useNavigate();
+  const done = async (text: string, left = false) => {
     ask(null);
     toast(text);
-    await cache.invalidateQueries({ queryKey: [place.kind, place.id] });
+    // Who left may not see this page any more.
+    if (left) await navigate(paths.home());
+    await cache.invalidateQueries({ queryKey: left ? ["companies"] : [place.kind, place.id] });
   };
   const home = place.kind === "company" ? paths.company(place.id) : paths.project(place.id);
   const mayAdd = atLeast(own, "admin");
@@ -128,7 +132,7 @@ function Actions({ person, place, me, last, ask }: { person: Access; place: Plac
   );
 }
 
-function Remove({ person, place, me, onClose, onDone }: { person: Access | null; place: Place; me: string | undefined; onClose: () => void; onDone: (text: string) => Promise<void> }) {
+function Remove({ person, place, me, onClose, onDone }: { person: Access | null; place: Place; me: string | undefined; onClose: () => void; onDone: (text: string, left?: boolean) => Promise<void> }) {
   const myself = person?.user.id === me;
   const name = person ? nameOf(person) : "";
   const above = person?.through.find((grant) => grant !== givenHere(person, place.id));
@@ -141,7 +145,7 @@ function Remove({ person, place, me, onClose, onDone }: { person: Access | null;
       onConfirm={async () => {
         if (!person) return;
         await removeMember(place, person.user.id);
-        await onDone(myself ? `You left ${place.name}` : `${name} was removed`);
+        await onDone(myself ? `You left ${place.name}` : `${name} was removed`, myself);
       }}
     >
       <div className="stack">

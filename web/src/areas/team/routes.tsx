@@ -6,8 +6,8 @@ export const routes: RouteObject[] = [
   { path: "companies/:companyId/providers", lazy: () => import("../Coming") },
   { path: "companies/:companyId/providers/:providerId", lazy: () => import("../Coming") },
   { path: "companies/:companyId/audit", lazy: () => import("../Coming") },
-  { path: "companies/:companyId/settings", lazy: () => import("../Coming") },
+  { path: "companies/:companyId/settings", lazy: () => import("./CompanySettings") },
   { path: "projects/:projectId/members", lazy: () => import("./ProjectMembers") },
-  { path: "projects/:projectId/secrets", lazy: () => import("../Coming") },
-  { path: "projects/:projectId/settings", lazy: () => import("../Coming") },
+  { path: "projects/:projectId/secrets", lazy: () => import("./Secrets") },
+  { path: "projects/:projectId/settings", lazy: () => import("./ProjectSettings") },
 ];
