@@ -1,0 +1,7 @@
+/** Everything that moves by itself: streams, logs, events. */
+export type { ConnectionState, Entry } from "./connection";
+export { EventView } from "./EventView";
+export { LiveBadge } from "./LiveBadge";
+export { LogView } from "./LogView";
+export { type Entries, type EventEntry, type LogEntry, useEvents, useLogs } from "./useEntries";
+export { type Filter, type Stream, useStream } from "./useStream";
