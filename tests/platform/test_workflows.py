@@ -477,7 +477,8 @@ class TestLifecycle:
         assert (await scene.owner.get(f"{path}/status")).json()["running"] == 0
         assert await count(database, "executions", "status = 'cancelled' AND completed_at IS NOT NULL") == 2
         assert await count(database, "executions", "status = 'completed'") == 1
-        assert await count(database, "events", "type = 'workflow.cancelled'") == 2
+        assert await count(database, "events", "type = 'workflow.cancelled' AND data LIKE '%cancelledAt%'") == 2
+        assert await count(database, "log_entries", "message = 'execution cancelled'") == 2
 
     @pytest.mark.parametrize("body", [{"cancel_running": "yes"}, {"cancel": True}, [], "x"])
     async def test_a_stop_with_a_body_that_is_not_valid_is_400(self, scene: Scene, body: Any) -> None:

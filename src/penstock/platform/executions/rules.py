@@ -10,20 +10,20 @@ from penstock.dsl.check import errors
 from penstock.dsl.depth import DEEPEST, too_deep
 from penstock.engine.asked import Pending
 from penstock.http.edge import Call
-from penstock.http.times import rfc3339
 from penstock.ids import uuid7
 from penstock.platform import audit
 from penstock.platform.access import Access
 from penstock.platform.engine import EngineRefused
 from penstock.platform.executions import queries
 from penstock.platform.executions.arrivals import Arrival, Unchecked
+from penstock.platform.executions.cancelling import end_cancelled
 from penstock.platform.executions.queries import Execution, execution_from
 from penstock.platform.parts import Parts
 from penstock.platform.texts import invalid
 from penstock.problems import BadGateway, Conflict, Invalid, NotFound, TooLarge, Unprocessable
 from penstock.storage import Row, StorageError, Transaction, now
 from penstock.storage.database import Reader
-from penstock.streams import ExecutionChange, Level, NewEvent, NewLog, append
+from penstock.streams import ExecutionChange, append
 
 log = structlog.get_logger()
 
@@ -176,31 +176,10 @@ async def cancel(parts: Parts, call: Call, access: Access, id_: str) -> Executio
             raise Conflict(f"the execution has ended; its status is {ended.status}")
         await audit.by(tx, call, access, "execution.cancel", id_, {"workflow_id": access.workflow_id})
         if parts.engine is None:
-            await _end_cancelled(tx, unended, access.caller.id)
+            await end_cancelled(tx, unended, access.caller.id)
     if parts.engine is not None:
         try:
             await parts.engine.cancel(id_)
         except EngineRefused as error:
             raise BadGateway(f"the engine did not cancel the execution: {error}") from error
     return await read(parts.database, id_)
-
-
-async def _end_cancelled(tx: Transaction, unended: Any, user_id: str) -> None:
-    at = now()
-    ids = [{"id_": row["id"], "now": at} for row in unended]
-    await tx.run_many(queries.CANCEL, ids)
-    await tx.run_many(queries.CANCEL_STEPS, ids)
-    await append(
-        tx,
-        events=[
-            NewEvent(row["workflow_id"], "workflow.cancelled", row["id"], data={"cancelledAt": rfc3339(at)})
-            for row in unended
-        ],
-        logs=[
-            NewLog(row["workflow_id"], Level.INFO, "execution cancelled", "engine", row["id"], {"user_id": user_id})
-            for row in unended
-        ],
-        executions=[
-            ExecutionChange(row["workflow_id"], row["created_at"], row["status"], "cancelled") for row in unended
-        ],
-    )

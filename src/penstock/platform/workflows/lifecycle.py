@@ -11,13 +11,14 @@ from penstock.http.times import rfc3339
 from penstock.platform import audit
 from penstock.platform.access import Access
 from penstock.platform.engine import EngineRefused
+from penstock.platform.executions.cancelling import end_cancelled
 from penstock.platform.parts import Parts
 from penstock.platform.workflows import queries
 from penstock.platform.workflows.queries import Record
 from penstock.platform.workflows.rules import count_unended, id_of, locked, read
 from penstock.problems import BadGateway, Conflict, Unprocessable
 from penstock.storage import Transaction, now
-from penstock.streams.journal import ExecutionChange, NewEvent, append
+from penstock.streams.journal import NewEvent, append
 
 log = structlog.get_logger()
 
@@ -74,10 +75,11 @@ async def stop(parts: Parts, call: Call, access: Access, if_match: str, request:
             await _set_status(tx, call, access, before, "stopped", before.deployed_version)
         event = [] if was_stopped else [NewEvent(id_, "workflow.stopped", data={"version": before.deployed_version})]
         if parts.engine is None:
-            events, ended = await _cancel_all(tx, id_) if request.cancel_running else ([], [])
-            if ended:
-                await audit.by(tx, call, access, "execution.cancel", None, {"workflow_id": id_, "count": len(ended)})
-            await append(tx, events=[*event, *events], executions=ended)
+            await append(tx, events=event)
+            if request.cancel_running and (unended := await tx.all(queries.LOCK_UNENDED, workflow_id=id_)):
+                # Nobody else ends them.
+                await end_cancelled(tx, unended, access.caller.id)
+                await audit.by(tx, call, access, "execution.cancel", None, {"workflow_id": id_, "count": len(unended)})
         record = await read(tx, id_)
     if parts.engine is not None:
         await _ask(parts, call, access, record, parts.engine.stop(id_, request.cancel_running))
@@ -117,16 +119,6 @@ async def _set_status(
     )
     verb = {"active": "deploy", "stopped": "stop", "error": "refused"}[status]
     await audit.by(tx, call, access, f"workflow.{verb}", before.id, changes)
-
-
-async def _cancel_all(tx: Transaction, id_: str) -> tuple[list[NewEvent], list[ExecutionChange]]:
-    """With no engine nobody else ends them, so they are only marked."""
-    rows = await tx.all(queries.LOCK_UNENDED, workflow_id=id_)
-    marks = [{"id_": row[0], "now": now()} for row in rows]
-    await tx.run_many(queries.CANCEL_EXECUTION, marks)
-    await tx.run_many(queries.CANCEL_STEPS, marks)
-    events = [NewEvent(id_, "workflow.cancelled", execution_id=execution_id) for execution_id, _, _ in rows]
-    return events, [ExecutionChange(id_, created_at, before, "cancelled") for _, before, created_at in rows]
 
 
 async def _ask(parts: Parts, call: Call, access: Access, record: Record, asked: Awaitable[None]) -> None:

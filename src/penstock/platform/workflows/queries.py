@@ -6,7 +6,7 @@ from sqlalchemy import bindparam, delete, func, insert, literal, or_, select, up
 from penstock.dsl.check import Finding, errors
 from penstock.http.times import rfc3339
 from penstock.storage import Row, Statement
-from penstock.storage.platform_tables import executions, steps, workflow_versions, workflows
+from penstock.storage.platform_tables import executions, workflow_versions, workflows
 
 
 class Validation(msgspec.Struct, frozen=True):
@@ -185,18 +185,8 @@ _unended = (
 )
 COUNT_UNENDED = Statement(select(func.count()).select_from(executions).where(*_unended))
 LOCK_UNENDED = Statement(
-    select(executions.c.id, executions.c.status, executions.c.created_at)
+    select(executions.c.id, executions.c.workflow_id, executions.c.status, executions.c.created_at)
     .where(*_unended)
     .order_by(executions.c.id)
     .with_for_update()
-)
-CANCEL_EXECUTION = Statement(
-    update(executions)
-    .where(executions.c.id == bindparam("id_"))
-    .values(status="cancelled", completed_at=bindparam("now"))
-)
-CANCEL_STEPS = Statement(
-    update(steps)
-    .where(steps.c.execution_id == bindparam("id_"), steps.c.completed_at.is_(None))
-    .values(status="cancelled", completed_at=bindparam("now"))
 )
