@@ -115,7 +115,7 @@ async def test_what_was_acknowledged_before_a_backup_goes_on_elsewhere(
         token = ann.client.headers["Authorization"]
         moving = asyncio.create_task(asyncio.to_thread(move))
         meanwhile: set[str] = set()
-        while not moving.done() and len(meanwhile) < 50:
+        while not moving.done() and len(meanwhile) < 20:
             meanwhile.add((await ann.made(f"/workflows/{workflow}/trigger", {}))["id"])
         there = await moving
         await server.kill()
