@@ -14,6 +14,7 @@ from penstock.engine.embedded.definitions import Definitions
 from penstock.engine.embedded.engine import EmbeddedEngine
 from penstock.engine.embedded.parts import EngineLimits, EngineParts, MayStart
 from penstock.engine.jq import Jq
+from penstock.engine.rotated import StoredTokens
 from penstock.engine.tasks.work import Limits
 from penstock.engine.tools import performing
 from penstock.platform.access import role_of
@@ -43,6 +44,7 @@ async def start_engine(
     if settings.engine == "temporal":
         return await _start_on_temporal(stack, settings, database, vault)
     performer = await stack.enter_async_context(performing(egress, task_limits(settings), jq_of(settings)))
+    performer.tools.http.rotated = StoredTokens(database, vault)
     engine = EmbeddedEngine(database, performer, engine_limits(settings), vault, may_start_on(database))
     engine.start()
     stack.push_async_callback(engine.close)
@@ -78,11 +80,17 @@ async def temporal_worker(settings: Settings, database: Database, vault: Vault, 
     cluster = Cluster.of(settings)
     client = await connect(cluster, vault, database, lazy=False)
     async with performing(egress, task_limits(settings), jq_of(settings)) as performer:
+        performer.tools.http.rotated = StoredTokens(database, vault)
         parts = EngineParts()
         parts.database, parts.performer, parts.vault = database, performer, vault
         parts.limits, parts.may_start = engine_limits(settings), may_start_on(database)
         parts.definitions = Definitions(database)
-        limits = WorkerLimits(settings.worker_workflows, settings.worker_activities, drain=float(settings.worker_drain))
+        limits = WorkerLimits(
+            workflows=settings.worker_workflows,
+            activities=settings.worker_activities,
+            history=settings.worker_history,
+            drain=float(settings.worker_drain),
+        )
         async with working(client, cluster.task_queue, parts, limits):
             yield
 

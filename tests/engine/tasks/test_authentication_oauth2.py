@@ -10,11 +10,17 @@ import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from sqlalchemy import select
 
 from penstock.engine.faults import STANDARD, Error, Fault
+from penstock.engine.rotated import StoredTokens
 from penstock.engine.tasks import http
 from penstock.engine.tasks.authentication import headers
 from penstock.engine.tasks.work import Work
+from penstock.platform.secrets.vault import Vault
+from penstock.settings import load
+from penstock.storage import Database, Statement
+from penstock.storage.schema import key_values
 from tests.node_peers import running
 
 from .authority import Authority, basic_pair
@@ -173,6 +179,28 @@ async def test_a_short_lived_token_is_not_used_when_it_is_over(authority: Author
             await headers(refreshing, work)
     # A refresh token that the authority replaced is not used again.
     assert [asked["refresh_token"] for asked in authority.asked] == [["r-1"], ["r-2"], ["r-2"]]
+
+
+async def test_a_refresh_token_that_was_replaced_is_known_in_the_next_life_and_kept_sealed(
+    authority: Authority, place: str, database: Database
+) -> None:
+    stored = StoredTokens(database, Vault(load(environ={}).settings, b"a secret of thirty-two bytes, ok"))
+    refreshing = policy(place, grant="refresh_token", subject={"token": "r-1", "type": "refresh_token"})
+    for answer in ("r-2", "r-3"):
+        authority.answer = {"expires_in": "0", "refresh_token": answer}
+        async with working() as work:
+            work.tools.http.rotated = stored
+            await headers(refreshing, work)
+    assert [asked["refresh_token"] for asked in authority.asked] == [["r-1"], ["r-2"]]
+    rows = await database.all(Statement(select(key_values.c.value)))
+    assert len(rows) == 1
+    assert "r-3" not in rows[0][0]
+    async with working() as work:
+        other = Vault(load(environ={}).settings, b"another secret of enough bytes..")
+        work.tools.http.rotated = StoredTokens(database, other)
+        await headers(refreshing, work)
+    # With another key it is as good as none.
+    assert authority.asked[-1]["refresh_token"] == ["r-1"]
 
 
 async def test_discovery_finds_the_token_endpoint_with_or_without_its_path(authority: Authority, place: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 import aiohttp
@@ -43,6 +43,14 @@ _MOST_HEADERS = 256
 _LONGEST_HEADER = 32 * 1024
 
 
+class RotatedTokens(Protocol):
+    """Refresh tokens that replaced an earlier one, for longer than this process lives; by the hash of their policy."""
+
+    async def find(self, policy: str) -> str | None: ...
+
+    async def keep(self, policy: str, token: str) -> None: ...
+
+
 class Token(msgspec.Struct, frozen=True):
     """What an authorization server handed out."""
 
@@ -71,6 +79,7 @@ class Http:
         self._session: aiohttp.ClientSession | None = None
         self._places: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self.tokens: Kept[Token] = Kept(10_000)
+        self.rotated: RotatedTokens | None = None
         self.certificates: Kept[ssl.SSLContext] = Kept(500)
 
     async def send(
