@@ -45,7 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Itera
     other_build(folder)
     server = Server(folder, f"sqlite:///{folder}/penstock.db", auth_rate_limit="1000")
     try:
-        yield _announced(server)
+        yield announced(server)
     finally:
         server.process.terminate()
         server.process.wait(PATIENCE)
@@ -58,7 +58,7 @@ def other_build(folder: Path) -> None:
         (folder / "sitecustomize.py").write_text(text)
 
 
-def _announced(server: Server) -> str:
+def announced(server: Server) -> str:
     ends = time.monotonic() + PATIENCE
     while not (url := server.announced()):
         assert time.monotonic() < ends, server.log.read_text()

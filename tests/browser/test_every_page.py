@@ -56,4 +56,13 @@ async def test_axe_finds_nothing_on_any_page(visit: Visit, person: Person, dark:
                 await settled(window_page)
                 await photograph(window_page, f"{name}-{theme}{size}")
                 found[f"{name}{size}"] = await violations(window_page)
+    await page.set_viewport_size(DESK)
+    await page.goto(stranger.site)
+    for name, button in (("switcher", "Orders Northwind"), ("you", "You: Ada Lovelace"), ("search", "Search /")):
+        await settled(page)
+        await page.get_by_role("button", name=button).click()
+        await page.wait_for_load_state("networkidle")
+        await photograph(page, f"{name}-{theme}")
+        found[name] = await violations(page)
+        await page.keyboard.press("Escape")
     assert {name: problems for name, problems in found.items() if problems} == {}

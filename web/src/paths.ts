@@ -28,11 +28,13 @@ export const paths = {
   projectSettings: (project: string) => `/projects/${id(project)}/settings`,
 
   workflow: (workflow: string) => `/workflows/${id(workflow)}`,
-  workflowEdit: (workflow: string) => `/workflows/${id(workflow)}/edit`,
+  workflowEdit: (workflow: string, task?: string) => `/workflows/${id(workflow)}/edit${query({ task })}`,
   workflowRuns: (workflow: string) => `/workflows/${id(workflow)}/runs`,
   workflowLogs: (workflow: string) => `/workflows/${id(workflow)}/logs`,
+  workflowEvents: (workflow: string) => `/workflows/${id(workflow)}/events`,
+  workflowSettings: (workflow: string) => `/workflows/${id(workflow)}/settings`,
   workflowVersions: (workflow: string) => `/workflows/${id(workflow)}/versions`,
-  workflowVersion: (workflow: string, version: number) => `/workflows/${id(workflow)}/versions/${version}`,
+  workflowVersion: (workflow: string, version: number, against?: number) => `/workflows/${id(workflow)}/versions/${version}${query({ against })}`,
   workflowLinks: (workflow: string) => `/workflows/${id(workflow)}/links`,
   workflowPermissions: (workflow: string) => `/workflows/${id(workflow)}/permissions`,
 

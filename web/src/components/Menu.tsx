@@ -7,6 +7,7 @@ import styles from "./Menu.module.css";
 export type MenuEntry =
   | { kind?: "item"; label: ReactNode; icon?: IconName; onSelect?: () => void; to?: string; danger?: boolean; disabled?: boolean; current?: boolean }
   | { kind: "label"; label: string }
+  | { kind: "note"; label: string }
   | { kind: "rule" };
 
 interface MenuProps {
@@ -70,10 +71,12 @@ export function Menu({ entries, align = "start", above, trigger }: MenuProps) {
 function Entry({ entry, close }: { entry: MenuEntry; close: () => void }) {
   if (entry.kind === "rule") return <div role="separator" className={styles["rule"]} />;
   if (entry.kind === "label") return <div role="presentation" className={styles["label"]}>{entry.label}</div>;
+  if (entry.kind === "note") return <div role="presentation" className={styles["note"]}>{entry.label}</div>;
   const inside = (
     <>
       {entry.icon && <Icon name={entry.icon} />}
-      <span>{entry.label}</span>
+      <span className={styles["text"]}>{entry.label}</span>
+      {entry.current && <Icon name="check" size={14} />}
     </>
   );
   const given = {

@@ -127,7 +127,7 @@ function Drawer() {
   );
 }
 
-const THEMES: Record<Theme, string> = { system: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" };
+const THEMES: Record<Theme, string> = { system: "Theme: system", light: "Theme: light", dark: "Theme: dark" };
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 
 function UserMenu() {
@@ -143,7 +143,7 @@ function UserMenu() {
         </button>
       )}
       entries={[
-        { kind: "label", label: me.data?.email ?? "" },
+        { kind: "note", label: me.data?.email ?? "" },
         { label: "Profile", icon: "person", to: paths.me() },
         { label: "Sessions", icon: "shield", to: paths.mySessions() },
         { label: THEMES[theme], icon: theme === "dark" ? "moon" : "sun", onSelect: () => choose(NEXT[theme]) },

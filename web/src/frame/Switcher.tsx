@@ -22,7 +22,7 @@ export function Switcher() {
     { kind: "label", label: "Companies" },
     ...(companies.data?.items ?? []).map((one) => ({ label: one.name, icon: "building" as const, to: paths.company(one.id), current: one.id === root })),
     { kind: "rule" },
-    { label: "New company or project", icon: "plus", to: paths.welcome() },
+    { label: "New company, project", icon: "plus", to: paths.welcome() },
   ];
   return (
     <Menu

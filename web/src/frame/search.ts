@@ -13,6 +13,8 @@ export interface SearchSource {
   id: string;
   /** The heading over its hits. */
   title: string;
+  /** Below the others: pages are for those who have typed nothing that is a name. */
+  last?: boolean;
   /** `place` is where one is. An empty query asks for what one would want most often. */
   find: (query: string, place: { company: string | null; project: string | null }, signal: AbortSignal) => Promise<Hit[]>;
 }
@@ -24,5 +26,5 @@ export function registerSearch(source: SearchSource): void {
 }
 
 export function searchSources(): readonly SearchSource[] {
-  return sources;
+  return sources.toSorted((a, b) => Number(a.last ?? false) - Number(b.last ?? false));
 }

@@ -120,7 +120,7 @@ function place(parent: string | null, levels: Map<string | null, Level>): Placed
   const level = levels.get(parent) ?? { nodes: [], edges: [] };
   const inner = new Map(level.nodes.filter((node) => node.group).map((node) => [node.id, place(node.id, levels)]));
   const graph = new graphlib.Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "TB", nodesep: 36, ranksep: 30, edgesep: 18, marginx: PADDING, marginy: parent === null ? PADDING : 8, ranker: level.nodes.length > 400 ? "longest-path" : "network-simplex" });
+  graph.setGraph({ rankdir: "TB", nodesep: 36, ranksep: 30, edgesep: 18, marginx: PADDING, marginy: parent === null ? PADDING : 8, ranker: level.nodes.length > 80 ? "longest-path" : "network-simplex" });
   for (const node of level.nodes) {
     const size = inner.get(node.id) ?? sizeOf(node);
     graph.setNode(node.id, { width: size.width, height: size.height });

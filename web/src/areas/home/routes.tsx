@@ -14,6 +14,7 @@ export const routes: RouteObject[] = [
 registerSearch({
   id: "pages",
   title: "Pages",
+  last: true,
   find: (query, place) => {
     const pages = [
       { to: paths.home(), label: "Home", icon: "home" as const },
