@@ -18,10 +18,11 @@ PROGRAM = Path(sys.executable).with_name("temporal")
 def running(folder: Path, *, port: int | None = None, durable: bool = False) -> Iterator[str]:
     """Its address. What it stores is in memory, unless it is to outlive the server, in the folder."""
     port = port or _free_port()
+    kept = ["--db-filename", str(folder / "temporal.db")] if durable else []
     with (folder / "temporal.log").open("a") as log:
         server = subprocess.Popen(
-            [PROGRAM, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port),
-             "--log-level", "warn", *_SETTINGS, *(["--db-filename", folder / "temporal.db"] if durable else [])],
+            [str(PROGRAM), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port),
+             "--log-level", "warn", *_SETTINGS, *kept],
             stdout=log, stderr=log, cwd=folder,
         )  # fmt: skip
     try:
@@ -45,7 +46,7 @@ def _free_port() -> int:
 
 def _wait(port: int, server: "subprocess.Popen[bytes]", folder: Path) -> None:
     until = time.monotonic() + _PATIENCE
-    health = [PROGRAM, "operator", "cluster", "health", "--address", f"127.0.0.1:{port}"]
+    health = [str(PROGRAM), "operator", "cluster", "health", "--address", f"127.0.0.1:{port}"]
     while subprocess.run(health, check=False, capture_output=True).returncode != 0:
         ended = server.poll() is not None or time.monotonic() > until
         assert not ended, (folder / "temporal.log").read_text()

@@ -177,6 +177,10 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     worker_activities: Annotated[
         int, Meta(description="Calls and processes that one `penstock worker` has under way.", ge=1, le=10_000)
     ] = 200
+    worker_history: Annotated[
+        int,
+        Meta(description="Events of Temporal after which an execution goes on in a new history.", ge=50, le=40_000),
+    ] = 8_000
     worker_drain: Annotated[
         Duration, Meta(description="How long a worker that is told to stop waits for calls to end.")
     ] = Duration(30)

@@ -17,7 +17,7 @@ _FOREVER = RetryPolicy(
     initial_interval=timedelta(milliseconds=100), maximum_interval=timedelta(seconds=5), maximum_attempts=0
 )
 _A_YEAR = timedelta(days=366)
-_LOST_AFTER = timedelta(seconds=10)
+_LOST_AFTER = timedelta(seconds=5)
 _LOCAL_SECONDS = timedelta(seconds=60)
 
 

@@ -12,6 +12,8 @@ from penstock.settings import Settings, SettingsError
 from penstock.storage import Database
 
 RPC = timedelta(seconds=5)
+# After that long without a word, a worker that computes for a workflow is taken for lost.
+TASK = timedelta(seconds=5)
 
 
 class Cluster(msgspec.Struct, frozen=True):

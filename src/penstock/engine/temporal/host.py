@@ -23,6 +23,7 @@ from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.tasks.work import Performed
 from penstock.engine.temporal import passed
 from penstock.engine.temporal.calls import far, near, uncancelled
+from penstock.engine.temporal.connection import TASK
 from penstock.engine.temporal.listening import Doorbell, listening
 from penstock.engine.temporal.parts import WorkflowParts
 from penstock.ids import uuid7_of
@@ -234,6 +235,7 @@ class TemporalHost(EmbeddedHost):
                     EXECUTION,
                     id=id_,
                     result_type=passed.EndedChild,
+                    task_timeout=TASK,
                     cancellation_type=ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
                     parent_close_policy=ParentClosePolicy.REQUEST_CANCEL,
                     id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,

@@ -13,6 +13,7 @@ from temporalio.converter import (
     BinaryNullPayloadConverter,
     CompositePayloadConverter,
     DataConverter,
+    DefaultFailureConverterWithEncodedAttributes,
     EncodingPayloadConverter,
     PayloadCodec,
     SerializationContext,
@@ -123,4 +124,9 @@ class Codec(PayloadCodec, WithSerializationContext):
 
 
 def data_converter(seal: Seal, database: Database) -> DataConverter:
-    return DataConverter(payload_converter_class=Converter, payload_codec=Codec(seal, database))
+    return DataConverter(
+        payload_converter_class=Converter,
+        payload_codec=Codec(seal, database),
+        # What an error says may be data, too.
+        failure_converter_class=DefaultFailureConverterWithEncodedAttributes,
+    )

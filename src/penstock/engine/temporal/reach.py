@@ -12,7 +12,7 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from penstock.engine.temporal.connection import RPC
+from penstock.engine.temporal.connection import RPC, TASK
 from penstock.storage import Database, Statement, StorageError
 from penstock.storage.engine_tables import temporal_listeners
 
@@ -72,6 +72,7 @@ class Reach:
                     task_queue=self._task_queue,
                     id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
                     id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                    task_timeout=TASK,
                     rpc_timeout=RPC,
                 )
         except WorkflowAlreadyStartedError:

@@ -57,6 +57,8 @@ async def working(client: Client, task_queue: str, parts: EngineParts, limits: W
         max_concurrent_local_activities=limits.activities,
         max_cached_workflows=limits.cached,
         graceful_shutdown_timeout=timedelta(seconds=limits.drain),
+        # How long the next task waits for the worker that has the workflow in memory, and may be gone.
+        sticky_queue_schedule_to_start_timeout=timedelta(seconds=3),
         max_heartbeat_throttle_interval=timedelta(seconds=1),
         default_heartbeat_throttle_interval=timedelta(seconds=1),
     )

@@ -1,0 +1,197 @@
+"""What is lost, and what is not: a worker that is killed, a cluster that is away, a history that is too long."""
+
+import asyncio
+import base64
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from tests import temporal
+from tests.acceptance.server import until
+from tests.conftest import Serve
+from tests.engine.embedded.running import came
+from tests.engine.embedded.shop import Shop
+from tests.engine.tasks.http_peer import served
+from tests.engine.temporal.workers import working
+from tests.platform.scene import set_up
+
+pytestmark = pytest.mark.anyio
+_KEY = "idempotency-key"
+
+
+_LONG = """
+do:
+  - both:
+      fork:
+        branches:
+          - nap: {wait: {seconds: 3}}
+          - go:
+              for: {in: "${ [range(15)] }"}
+              do: [{ask: {call: http, with: {method: get, endpoint: 'http://peer'}}}]
+"""
+_HIDING = """
+use: {secrets: [TOKEN]}
+do:
+  - make:
+      set:
+        large: '${ [range(5000)] | map(tostring) | join("-") }'
+        plain: not-for-everybody
+        secret: '${ $secrets.TOKEN }'
+  - print: {run: {shell: {command: echo done}}}
+"""
+
+
+@asynccontextmanager
+async def _worker(folder: Path, database: str, settings: dict[str, str]) -> AsyncIterator["subprocess.Popen[bytes]"]:
+    """As its own process, once it works."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+    environ |= {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
+    log = folder / "worker.log"
+    with log.open("w") as written:
+        command = [sys.executable, "-m", "penstock", "worker", "--database", database]
+        process = subprocess.Popen(command, stderr=written, cwd=folder, env=environ)
+
+    def works() -> bool:
+        assert process.poll() is None, log.read_text()
+        return '"working"' in log.read_text()
+
+    try:
+        await until(works)
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+async def test_what_a_killed_worker_was_performing_is_performed_again_with_its_key_and_all_else_once(
+    serve: Serve, database_url: str, on_temporal: dict[str, str], tmp_path: Path
+) -> None:
+    calls: list[tuple[str, str]] = []
+    gone = asyncio.Event()
+
+    async def answer(request: Request) -> Any:
+        calls.append((request.url.path, request.headers[_KEY]))
+        if request.url.path == "/second" and len(calls) == 2:
+            while not gone.is_set():
+                await asyncio.sleep(0.01)
+        return JSONResponse({"calls": len(calls)})
+
+    with served(Starlette(routes=[Route("/{path:path}", answer)])) as url:
+
+        def step(name: str) -> str:
+            return f"{{{name}: {{call: http, with: {{method: get, endpoint: '{url}/{name}'}}}}}}"
+
+        async with serve(**on_temporal) as client:
+            shop = Shop(await set_up(client))
+            tasks = f"do: [{step('first')}, {{note: {{set: {{a: 1}}}}}}, {step('second')}, {step('third')}]"
+            workflow = await shop.workflow("calling", tasks)
+            async with _worker(tmp_path, database_url, on_temporal) as process:
+                id_ = await shop.trigger(workflow)
+                await until(lambda: len(calls) == 2)
+                process.send_signal(signal.SIGKILL)
+            gone.set()
+            assert [each["status"] for each in await shop.steps(id_)] == ["completed", "completed", "running"]
+            async with working(database=database_url, **on_temporal):
+                assert (await shop.ended(id_))["status"] == "completed"
+            assert [path for path, _ in calls] == ["/first", "/second", "/second", "/third"]
+            assert calls[1] == calls[2]
+            assert len({key for _, key in calls}) == 3
+            events = (await shop.owner.get(f"/workflows/{workflow}/events", params={"page_size": 100})).json()["items"]
+            assert set(Counter((each["type"], each["step_name"]) for each in events).values()) == {1}
+            assert [each["sequence_num"] for each in await shop.steps(id_)] == [1, 2, 3, 4]
+
+
+async def test_while_temporal_is_away_executions_are_taken_and_wait_and_go_on_by_themselves(
+    serve: Serve, database_url: str, task_queue: str, tmp_path: Path
+) -> None:
+    with temporal.running(tmp_path, durable=True) as address:
+        settings = {"engine": "temporal", "temporal_address": address, "temporal_task_queue": task_queue}
+        port = int(address.rpartition(":")[2])
+    async with serve(**settings) as client:
+        shop = Shop(await set_up(client))
+        workflow = await shop.workflow("plain", "do: [{say: {set: {x: 1}}}]")
+        id_ = await shop.trigger(workflow)
+        await came(lambda: _not_ready(client))
+        assert (await shop.execution(id_))["status"] == "pending"
+        with temporal.running(tmp_path, port=port, durable=True):
+            async with working(database=database_url, **settings):
+                assert (await shop.ended(id_))["output_data"] == {"x": 1}
+                assert not await _not_ready(client)
+
+
+async def _not_ready(client: Any) -> bool:
+    return bool((await client.get("/readyz")).status_code == 503)
+
+
+async def test_a_long_walk_goes_on_in_new_histories_and_does_nothing_twice(
+    serve: Serve, database_url: str, on_temporal: dict[str, str]
+) -> None:
+    calls: list[str] = []
+
+    async def answer(request: Request) -> Any:
+        calls.append(request.headers[_KEY])
+        return JSONResponse({"n": len(calls)})
+
+    with served(Starlette(routes=[Route("/", answer)])) as url:
+        async with (
+            serve(**on_temporal) as client,
+            working(database=database_url, worker_history="60", **on_temporal) as cluster,
+        ):
+            shop = Shop(await set_up(client))
+            id_ = await shop.trigger(await shop.workflow("long", _LONG.replace("http://peer", url)))
+            ended = await shop.ended(id_)
+            assert ended["status"] == "completed", ended
+            assert ended["output_data"][1] == {"n": 15}
+            assert len(calls) == len(set(calls)) == 15
+            steps = await shop.steps(id_)
+            assert [each["sequence_num"] for each in steps] == list(range(1, 19))
+            runs = [each async for each in cluster.list_workflows(f"WorkflowId = '{id_}'")]
+            assert len(runs) > 1
+
+
+async def test_a_history_tells_nobody_what_the_data_is_and_holds_nothing_large(
+    serve: Serve, database_url: str, on_temporal: dict[str, str]
+) -> None:
+    async with (
+        serve(processes=["shell"], **on_temporal) as client,
+        working(database=database_url, **on_temporal) as cluster,
+    ):
+        shop = Shop(await set_up(client))
+        await shop.secret("TOKEN", "very-secret-value")
+        workflow = await shop.workflow("hiding", _HIDING)
+        id_ = await shop.trigger(workflow, {"given": "not-for-everybody"})
+        assert (await shop.ended(id_))["status"] == "completed"
+        history = (await cluster.get_workflow_handle(id_).fetch_history()).to_json_dict()
+        said = b" ".join(_said(history))
+        for word in (b"not-for-everybody", b"very-secret", b"echo done", b"hiding", b"TOKEN"):
+            assert word not in said
+        assert len(said) < 32 * 1024
+
+
+def _said(data: Any) -> Iterator[bytes]:
+    """Every text in it, and what those that are base64 stand for."""
+    match data:
+        case dict():
+            for name, value in data.items():
+                yield name.encode()
+                yield from _said(value)
+        case list():
+            for item in data:
+                yield from _said(item)
+        case str():
+            yield data.encode()
+            with suppress(ValueError):
+                yield base64.b64decode(data, validate=True)
