@@ -16,6 +16,7 @@ import yaml
 LONGEST = 256 * 1024
 DEEPEST = 64
 _MOST_NODES = 100_000  # after aliases are followed: nine lines of them can stand for a billion values
+_LEAST_PER_VALUE = 8  # characters, in a text without aliases that people wrote
 _MOST_DIGITS = 1000
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
@@ -60,14 +61,24 @@ def pointer(path: Path) -> str:
 
 def parse(text: str) -> Parsed | None:
     """The one document in the text; None when there is none (nothing, or only comments)."""
+    return _parsed(text, _DEFINITION)
+
+
+def parse_document(text: str, longest: int) -> Any:
+    """The data of a text that is no definition, and may be longer than one: None when there is nothing in it."""
+    found = _parsed(text, _Bounds("a document", longest, longest // _LEAST_PER_VALUE, positions=False))
+    return found.data if found is not None else None
+
+
+def _parsed(text: str, bounds: "_Bounds") -> Parsed | None:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
         raise NotReadable("half a surrogate pair is no character", "encoding", 1, 1) from error
-    if size > LONGEST:
-        raise NotReadable(f"a definition may have {LONGEST // 1024} KiB at most", "too-large", 1, 1)
+    if size > bounds.longest:
+        raise NotReadable(f"{bounds.what} may have {bounds.longest // 1024} KiB at most", "too-large", 1, 1)
     try:
-        return _Builder(text).parsed()
+        return _Builder(text, bounds).parsed()
     except yaml.YAMLError as error:
         # JSON writes a character beyond the first 65,536 as a pair of escapes, which YAML does not know.
         if text.lstrip()[:1] == "{" and (found := _json(text)) is not None:
@@ -101,9 +112,21 @@ class _Open:
         return (*self.path, len(self.data) if isinstance(self.data, list) else self.key or "")
 
 
+class _Bounds(msgspec.Struct, frozen=True):
+    what: str
+    longest: int
+    most_nodes: int
+    positions: bool
+    """Whether they are kept: they take several times the memory of the data."""
+
+
+_DEFINITION = _Bounds("a definition", LONGEST, _MOST_NODES, positions=True)
+
+
 class _Builder:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, bounds: _Bounds) -> None:
         self._text = text
+        self._bounds = bounds
         self._positions: dict[Path, tuple[int, int]] = {}
         self._stack: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int, int]] = {}  # value, nodes in it, levels in it
@@ -178,9 +201,10 @@ class _Builder:
 
     def _place(self, event: Any, value: Any, path: Path, nodes: int = 1) -> None:
         self._nodes += nodes
-        if self._nodes > _MOST_NODES:
-            raise self._at(event, f"more than {_MOST_NODES:,} values, aliases included", "too-many")
-        self._positions[path] = event.start_mark.line + 1, event.start_mark.column + 1
+        if self._nodes > self._bounds.most_nodes:
+            raise self._at(event, f"more than {self._bounds.most_nodes:,} values, aliases included", "too-many")
+        if self._bounds.positions:
+            self._positions[path] = event.start_mark.line + 1, event.start_mark.column + 1
         if not self._stack:
             self._root = value
             return

@@ -125,3 +125,17 @@ async def test_what_is_kept_is_bounded_and_ends() -> None:
     await get("bbbb")
     assert len(fetched) == 5
     await kept.close()
+
+
+async def test_yaml_that_is_no_definition_may_be_longer_than_one_and_has_bounds_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "long.yaml"
+    file.write_text("paths:\n" + "".join(f"  /pets/{n}: {{get: {{operationId: get{n}}}}}\n" for n in range(8_000)))
+    assert file.stat().st_size > 256 * 1024
+    async with working(files=tmp_path) as work:
+        assert len((await resources.document(file.as_uri(), work)).data["paths"]) == 8_000
+        file.write_text("a: &a [" + "x, " * 1_000 + "]\nb: &b [" + "*a, " * 1_000 + "]\n")
+        assert "more than 524,288 values" in (await fault(work, file.as_uri())).message
+        monkeypatch.setattr(resources, "_LONGEST_YAML", 1024)
+        assert "may have 1 KiB at most" in (await fault(work, file.as_uri())).message

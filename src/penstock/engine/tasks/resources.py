@@ -11,7 +11,7 @@ import msgspec
 from multidict import CIMultiDict
 from yarl import URL
 
-from penstock.dsl.parse import NotReadable, parse
+from penstock.dsl.parse import NotReadable, parse_document
 from penstock.engine import faults
 from penstock.engine.tasks import authentication
 from penstock.engine.tasks.addresses import endpoint_of, shown, url_of, without_user
@@ -22,6 +22,7 @@ from penstock.engine.tasks.work import LogLevel, Work
 
 KEPT_SECONDS = 60.0
 _MOST_BYTES = 64 * 1024 * 1024
+_LONGEST_YAML = 4 * 1024 * 1024  # about a second a megabyte
 _PARSED_WEIGHT = 10  # a parsed document takes about as many times its text
 
 
@@ -146,13 +147,12 @@ def _document(resource: Resource) -> Document:
 
 def _yaml(resource: Resource) -> Any:
     try:
-        found = parse(resource.text)
+        return parse_document(resource.text, _LONGEST_YAML)
     except NotReadable as error:
         raise faults.validation(
             "Document not readable",
             f"{resource.address} is neither JSON nor YAML that can be read: line {error.line}: {error.message}",
         ) from error
-    return found.data if found is not None else None
 
 
 def _silent(level: LogLevel, message: str, **fields: Any) -> None:
