@@ -78,6 +78,19 @@ async def test_my_sessions_are_listed_and_one_that_is_ended_lets_nobody_in(serve
         assert entries["items"][0]["resource_type"] == "session"
 
 
+async def test_all_other_sessions_end_at_once_and_this_one_stays(serve: Serve) -> None:
+    async with serve() as client:
+        ada, bob = await register(client, "ada"), await register(client, "bob")
+        others = [await signed_in_again(ada) for _ in range(3)]
+        company = await ada.made("/companies", {"name": "Acme"})
+        assert (await ada.delete("/auth/sessions")).status_code == 204
+        assert [(await one.get("/auth/me")).status_code for one in (ada, bob, *others)] == [200, 200, 401, 401, 401]
+        assert [one["current"] for one in (await ada.get("/auth/sessions")).json()["items"]] == [True]
+        assert (await ada.delete("/auth/sessions")).status_code == 204
+        entries = (await ada.get(f"/companies/{company['id']}/audit", params={"action": "auth.session_end"})).json()
+        assert [one["details"] for one in entries["items"]] == [{"ended": 3}]
+
+
 async def newest_of(person: Person) -> str:
     return str((await person.get("/auth/sessions")).json()["items"][0]["id"])
 

@@ -6,6 +6,7 @@ from penstock.platform import search
 from penstock.platform.access import check_table
 from penstock.platform.audit import routes as audit
 from penstock.platform.audit.refusals import refuse
+from penstock.platform.auth import identities as auth_identities
 from penstock.platform.auth import methods as auth_methods
 from penstock.platform.auth import oauth2
 from penstock.platform.auth import routes as auth
@@ -34,6 +35,7 @@ HANDLERS = [
     *auth.HANDLERS,
     *auth_methods.HANDLERS,
     *auth_sessions.HANDLERS,
+    *auth_identities.HANDLERS,
     *oauth2.HANDLERS,
     *companies.HANDLERS,
     *members.HANDLERS,

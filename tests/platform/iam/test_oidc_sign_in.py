@@ -292,6 +292,32 @@ async def test_who_is_signed_in_links_and_comes_in_by_it_afterwards(house: House
     assert (await me(house.client, await come_in(house.browser(), provider)))["email"] == lena.email
 
 
+async def test_who_unlinks_a_provider_loses_what_it_gave_and_keeps_a_way_in(house: House, peers: Peers) -> None:
+    lena = await register(house.client, "lena")
+    provider = await house.oidc(peers["bent"])
+    await house.maps(provider, "staff", "company", house.company, "viewer")
+    await bend(peers, sub="70", groups=["staff"])
+    await link_by_cookie(house, provider, lena)
+    found = (await lena.get("/auth/identities")).json()
+    assert found["total"] == 1
+    assert found["items"][0].items() >= {"provider_id": provider["id"], "company": "Acme", "enabled": True}.items()
+    assert (await lena.get(f"/companies/{house.company['id']}")).status_code == 200
+    assert (await house.owner.delete(f"/auth/identities/{provider['id']}")).status_code == 404
+    assert (await lena.delete(f"/auth/identities/{provider['id'].upper()}")).status_code == 204
+    assert (await lena.get(f"/companies/{house.company['id']}")).status_code == 403
+    assert (await lena.get("/auth/identities")).json()["items"] == []
+    assert (await come_in(house.browser(), provider)).status_code == 403
+    audit = await house.owner.get(f"/companies/{house.company['id']}/audit?action=iam_provider.unlink")
+    assert audit.json()["total"] == 1
+    # An account that the provider made has no other way in.
+    await house.grant("people.example")
+    config = {"issuer": peers["strict"], "client_id": "penstock", "client_secret": SECRET}
+    strict = await house.provider("oidc", config, name="Only way")
+    ann = as_person(house.browser(), await come_in(house.browser(), strict, "ann"))
+    assert (await ann.delete(f"/auth/identities/{strict['id']}")).status_code == 409
+    assert (await ann.get("/auth/identities")).json()["total"] == 1
+
+
 async def test_an_access_token_links_too_and_learns_where_to_go(house: House, peers: Peers) -> None:
     lena = await register(house.client, "lena")
     provider = await house.oidc(peers["bent"])

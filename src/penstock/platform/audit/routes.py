@@ -1,6 +1,7 @@
 """GET /companies/{id}/audit, and all of it as JSON Lines at /companies/{id}/audit/export."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -55,6 +56,17 @@ def _log_of(access: Access) -> dict[str, str]:
     return {"company_id": access.root_id}
 
 
+def _filters(query: Mapping[str, str]) -> dict[str, str] | None:
+    """Those that were given; None when no entry can have them: nobody has an id that is none."""
+    given = {name: query[name] for name in FILTERS if name in query}
+    for name in ("resource_id", "user_id"):
+        if is_uuid(given.get(name, "")):
+            given[name] = given[name].lower()
+        elif name == "user_id" and name in given:
+            return None
+    return given
+
+
 @get(
     "/companies/{id:str}/audit",
     guards=[guard],
@@ -65,12 +77,9 @@ def _log_of(access: Access) -> dict[str, str]:
 )
 async def read_audit(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     page = Page(request, *FILTERS, "since", "until")
-    given = {name: page.query[name] for name in FILTERS if name in page.query}
-    for name in ("resource_id", "user_id"):
-        if is_uuid(given.get(name, "")):
-            given[name] = given[name].lower()
-        elif name == "user_id" and name in given:
-            return page.answer([], 0)
+    given = _filters(page.query)
+    if given is None:
+        return page.answer([], 0)
     where = _log_of(access_of(request)) | given
     bounds, database = period(page.query), parts_of(request).database
     total = await counting.total(database, where, **bounds)
@@ -84,7 +93,7 @@ async def read_audit(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     guards=[guard],
     tags=_TAGS,
     summary="The audit log as JSON Lines, oldest first, so that a next export can go on from the last line",
-    operation_class=query(PERIOD),
+    operation_class=query(_FILTERS | PERIOD),
     responses={
         200: ResponseSpec(
             Entry, description="One entry on each line.", media_type="application/x-ndjson", generate_examples=False
@@ -93,9 +102,11 @@ async def read_audit(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     | _PROBLEMS,
 )
 async def export_audit(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
-    bounds: dict[str, Any] = _log_of(access_of(request)) | period(query_of(request, "since", "until"))
+    asked = query_of(request, *FILTERS, "since", "until")
+    given = _filters(asked)
+    bounds: dict[str, Any] = _log_of(access_of(request)) | (given or {}) | period(asked)
     # What is written while we send is for the next export; else a busy log would never end.
-    bounds["until"] = min(bounds["until"], now())
+    bounds["until"] = min(bounds["until"], now()) if given is not None else bounds["since"]
     return _Export(parts_of(request).database, bounds)
 
 

@@ -1,4 +1,4 @@
-"""GET /auth/sessions and DELETE /auth/sessions/{sid}: where one is signed in, and the end of it."""
+"""GET and DELETE /auth/sessions, DELETE /auth/sessions/{sid}: where one is signed in, and the end of it."""
 
 from typing import Any
 
@@ -41,6 +41,11 @@ _LIST = Statement(
 _COUNT = Statement(select(func.count()).select_from(sessions).where(*_mine))
 _END = Statement(
     delete_from(sessions).where(sessions.c.id == bindparam("id"), sessions.c.userid == bindparam("userid"))
+)
+_END_OTHERS = Statement(
+    delete_from(sessions)
+    .where(sessions.c.userid == bindparam("userid"), sessions.c.token_hash != bindparam("kept"))
+    .returning(sessions.c.id)
 )
 
 
@@ -108,4 +113,29 @@ async def end_session(request: Req, sid: FromPath[str]) -> Answer:
     return Answer(204, b"", "")
 
 
-HANDLERS = [list_sessions, end_session]
+@delete(
+    "/auth/sessions",
+    guards=[guard],
+    tags=_TAGS,
+    summary="End all of my other sessions",
+    description="At once, for their access tokens too. Only the session that this request belongs to stays.",
+    status_code=200,
+    responses={204: ResponseSpec(None, description="They have ended.")} | problems((401, "Not signed in.")),
+)
+async def end_other_sessions(request: Req) -> Answer:
+    caller = access_of(request).caller
+    async with parts_of(request).database.transaction() as tx:
+        ended = await tx.all(_END_OTHERS, userid=caller.userid, kept=caller.session_hash)
+        if ended:
+            await audit.record(
+                tx,
+                call_of(request),
+                "auth.session_end",
+                user_id=caller.id,
+                resource_type="session",
+                details={"ended": len(ended)},
+            )
+    return Answer(204, b"", "")
+
+
+HANDLERS = [list_sessions, end_session, end_other_sessions]
