@@ -74,7 +74,7 @@ class Gauges:
     async def look(self) -> None:
         _bytes.set(await self._size())
         for status in ("pending", "running"):
-            # One after the other: the index of what has not ended is by status, and tells their number by itself.
+            # One after the other: the index of what has not ended is by status.
             _unended.labels(status).set((await self._database.slow(_COUNT, status=status))[0][0])
         _oldest_pending.set(_seconds_since(await self._oldest(_OLDEST, status="pending")))
         for what, statement, keep in (
