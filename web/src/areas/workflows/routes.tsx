@@ -6,22 +6,9 @@ import { registerSearch } from "@/frame/search";
 import { paths } from "@/paths";
 
 export const routes: RouteObject[] = [
-  { path: "projects/:projectId", lazy: () => import("./List") },
-  { path: "projects/:projectId/new", lazy: () => import("./New") },
-  {
-    path: "workflows/:workflowId",
-    lazy: () => import("./Workflow"),
-    children: [
-      { index: true, lazy: () => import("./overview/Overview") },
-      { path: "edit", lazy: () => import("./editor/Edit") },
-      { path: "runs", lazy: () => import("./Runs") },
-      { path: "versions", lazy: () => import("./versions/Versions") },
-      { path: "versions/:version", lazy: () => import("./versions/Versions") },
-      { path: "links", lazy: () => import("./Links") },
-      { path: "permissions", lazy: () => import("./Permissions") },
-      { path: "settings", lazy: () => import("./Settings") },
-    ],
-  },
+  { path: "projects/:projectId", lazy: () => import("../Coming") },
+  { path: "projects/:projectId/new", lazy: () => import("../Coming") },
+  { path: "workflows/:workflowId/*", lazy: () => import("../Coming") },
 ];
 
 registerSearch({
