@@ -191,6 +191,17 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         ),
     ] = []
 
+    processes_at_once: Annotated[
+        int,
+        Meta(description="Processes of workflows that run at once; one project has half of them. More wait.", ge=1),
+    ] = 50
+    process_memory: Annotated[
+        int, Meta(description="MiB of memory that such a process may use, where the system can bound it. 0: any.", ge=0)
+    ] = 2048
+    process_cpu: Annotated[Duration, Meta(description="Processor time that such a process may use. 0s: any.")] = (
+        Duration(3600)
+    )
+
     executions_at_once: Annotated[
         int,
         Meta(

@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 import pytest
 import uvloop
 
+from penstock.engine.behalf import on_behalf_of
 from penstock.engine.tasks.processes import shell
 from tests.engine.tasks.running import Log, fault_of, gone, kind, work_of
 
@@ -205,6 +208,7 @@ async def test_what_nobody_waits_for_is_ended_when_its_time_is_up() -> None:
 
 SERVER = f"""
 import asyncio
+from penstock.engine.behalf import on_behalf_of
 from penstock.engine.tasks.processes import shell
 from tests.engine.tasks.running import work_of
 
@@ -264,3 +268,33 @@ async def test_a_machine_that_has_no_more_of_something_is_told() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert (error.title, error.detail) == ("Process could not be started", "Too many open files")
     assert await output("echo again") == "again"
+
+
+async def test_what_takes_more_memory_or_processor_time_than_it_may_is_ended() -> None:
+    hungry = "import sys\nx = bytearray(300 * 1024 * 1024)\nprint(len(x))"
+    script_of = {"command": f"{shlex.quote(sys.executable)} -c {shlex.quote(hungry)}"}
+    assert (await shell.perform(script_of, work_of(Log()))).output == str(300 * 1024 * 1024)
+    error = await fault_of(shell.perform(script_of, work_of(Log(), process_memory=100 * 1024 * 1024)))
+    assert "MemoryError" in error.message
+    endless = {"command": "while true; do :; done", "return": "code"}
+    assert (await shell.perform(endless, work_of(Log(), process_cpu=1))).output == 128 + signal.SIGXCPU
+
+
+async def test_no_more_of_them_run_at_once_than_may_and_one_project_has_half(tmp_path: Path) -> None:
+    # Each stays until four have begun, and a moment longer, in which a fifth would begin if it might.
+    log = tmp_path / "log"
+    command = (
+        f'echo "+$1" >> {log}; while [ $(grep -c + {log}) -lt 4 ]; do sleep 0.01; done; sleep 0.2; echo "-$1" >> {log}'
+    )
+
+    async def run(project: str) -> None:
+        on_behalf_of.set(project)
+        await output(command, work_of(Log(), processes_at_once=4), arguments=[project])
+
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(run(project) for project in ("one",) * 4 + ("other",) * 4))
+    now, most = Counter[str](), Counter[str]()
+    for line in log.read_text().split():
+        now[line[1:]] += 1 if line[0] == "+" else -1
+        most |= now | Counter(all=now.total())
+    assert most == {"one": 2, "other": 2, "all": 4}

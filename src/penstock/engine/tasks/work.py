@@ -34,6 +34,12 @@ class Limits(msgspec.Struct, frozen=True):
     """Of a call for which the workflow says no timeout."""
     processes: frozenset[Process] = frozenset()
     """The kinds of processes that this server starts."""
+    processes_at_once: int = 100
+    """Of all workflows together; one project has half of them at most. More wait."""
+    process_memory: int = 0
+    """Bytes, of each process; 0: no bound."""
+    process_cpu: int = 0
+    """Seconds of processor time, of each process; 0: no bound."""
     connections: int = 1000
     """Of HTTP, open at the same time; more calls than that wait for one. A single host gets half of them."""
     files: Path | None = None

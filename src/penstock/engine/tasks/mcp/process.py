@@ -12,7 +12,7 @@ import socket
 import subprocess
 import tempfile
 from asyncio import StreamReader, StreamReaderProtocol, StreamWriter
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import IO, Any
 
 import msgspec
@@ -22,7 +22,8 @@ from penstock.engine.tasks import jsonrpc
 from penstock.engine.tasks.event_stream import too_large
 from penstock.engine.tasks.jsonrpc import MOST_MESSAGES, Message
 from penstock.engine.tasks.processes import keeper
-from penstock.engine.tasks.processes.command import allow, environment_of, interpreter, list_of, search_path, text_of
+from penstock.engine.tasks.processes.command import allow, environment_of, list_of, search_path, text_of
+from penstock.engine.tasks.processes.keeping import bounds, places, start_keeper, to_the_end
 from penstock.engine.tasks.work import Authorization, Work
 
 _GOODBYE_SECONDS = 2.0
@@ -36,8 +37,9 @@ class ProcessConnection:
         self._command = [text_of(transport["command"], "command"), *list_of(transport, "MCP server")]
         self._environment = environment_of(transport, "MCP server")
         self.whose = f"the process {self._command[0]}"
-        self._folder = folder
+        self.folder = folder
         self._most = work.tools.limits.answer_bytes
+        self._bounds = bounds(work)
         self._work = work
         self._bytes = self._messages = 0
         self._last_words = b""
@@ -49,7 +51,7 @@ class ProcessConnection:
         self._control.setblocking(False)
         try:
             with theirs:
-                self._keeper = _start_keeper(theirs.fileno(), self._folder)
+                self._keeper = start_keeper(subprocess.PIPE, theirs.fileno(), self.folder)
         except BaseException:
             self._control.close()
             raise
@@ -61,7 +63,7 @@ class ProcessConnection:
         self._listener = asyncio.create_task(self._listen(await self._reader(self._keeper.stderr)))
         loop = asyncio.get_running_loop()
         own = {"PATH": search_path()}  # and nothing else of ours: the server's environment holds its secrets
-        order = keeper.order(self._folder, self._command, own | self._environment, (), adopts=True)
+        order = keeper.order(self.folder, self._command, own | self._environment, (), self._bounds, adopts=True)
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             await loop.sock_sendall(self._control, order)
             await loop.sock_recv(self._control, 1)
@@ -158,23 +160,21 @@ class ProcessConnection:
             self._last_words = (self._last_words + chunk)[-_LAST_WORDS:]
 
 
-def _start_keeper(control: int, folder: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(  # noqa: S603 - our own program
-        [interpreter(), "-I", "-S", keeper.__file__, str(control)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        cwd=folder,
-        env={},
-        pass_fds=(control,),
-        start_new_session=True,
-    )
-
-
 @contextlib.asynccontextmanager
 async def as_process(transport: Mapping[str, Any], work: Work) -> AsyncIterator[ProcessConnection]:
     allow("mcp", work)
+    async with places(work).taken():
+        async with places(work).starting:
+            connection = _started(transport, work)
+        try:
+            await connection.begin()
+            yield connection
+            await connection.goodbye()
+        finally:
+            await to_the_end(_gone(connection))
+
+
+def _started(transport: Mapping[str, Any], work: Work) -> ProcessConnection:
     folder = tempfile.mkdtemp(prefix="penstock-")
     try:
         connection = ProcessConnection(transport, folder, work)
@@ -185,25 +185,9 @@ async def as_process(transport: Mapping[str, Any], work: Work) -> AsyncIterator[
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise faults.runtime("Process could not be started", os.strerror(error.errno or 0)) from error
-    try:
-        await connection.begin()
-        yield connection
-        await connection.goodbye()
-    finally:
-        await _to_the_end(_gone(connection, folder))
+    return connection
 
 
-async def _gone(connection: ProcessConnection, folder: str) -> None:
+async def _gone(connection: ProcessConnection) -> None:
     await connection.gone()
-    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-
-
-_ending: set["asyncio.Task[None]"] = set()
-
-
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Also when we are cancelled meanwhile."""
-    task = asyncio.create_task(work)
-    _ending.add(task)
-    task.add_done_callback(_ending.discard)
-    await asyncio.shield(task)
+    await asyncio.to_thread(shutil.rmtree, connection.folder, ignore_errors=True)

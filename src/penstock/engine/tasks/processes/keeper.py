@@ -28,12 +28,22 @@ _LENGTH = 8  # bytes of an order's length
 _SET_PARENT_DEATH_SIGNAL = 1
 _SET_CHILD_SUBREAPER = 36
 
+Bounds = tuple[int, int]
+"""Of a process, and of each of its children: bytes of memory, seconds of processor time. 0 is no bound."""
+
 
 def order(
-    folder: str, arguments: Sequence[str], environment: Mapping[str, str], last: Sequence[str], *, adopts: bool
+    folder: str,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    last: Sequence[str],
+    bounds: Bounds,
+    *,
+    adopts: bool,
 ) -> bytes:
     """What the server asks for: its length, then texts with NUL between them, which no process can be given."""
-    parts = [folder, "1" if adopts else "0", str(len(arguments)), *arguments, str(len(last)), *last]
+    parts = [folder, "1" if adopts else "0", *map(str, bounds)]
+    parts += [str(len(arguments)), *arguments, str(len(last)), *last]
     parts += [f"{name}={value}" for name, value in environment.items()]
     text = "\0".join(parts).encode()
     return len(text).to_bytes(_LENGTH, "big") + text
@@ -43,8 +53,9 @@ class _Order:
     def __init__(self, text: bytes) -> None:
         parts = text.split(b"\0")
         self.folder, self.adopts = parts[0], parts[1] == b"1"
-        count = 3 + int(parts[2])
-        self.arguments = parts[3:count]
+        self.bounds = int(parts[2]), int(parts[3])
+        count = 5 + int(parts[4])
+        self.arguments = parts[5:count]
         end = count + 1 + int(parts[count])
         self.last = parts[count + 1 : end]
         pairs = (part.partition(b"=") for part in parts[end:])
@@ -56,7 +67,7 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _start(arguments: list[bytes], environment: dict[bytes, bytes]) -> int:
+def _start(arguments: list[bytes], environment: dict[bytes, bytes], bounds: Bounds) -> int:
     """In a session of its own; raises OSError when there is no such program."""
     told, telling = os.pipe()
     pid = os.fork()
@@ -75,11 +86,22 @@ def _start(arguments: list[bytes], environment: dict[bytes, bytes]) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.nice(_NICENESS)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _bind(bounds)
         os.execvpe(arguments[0], arguments, environment)  # noqa: S606 - the list comes from the server, no shell reads it
     except OSError as error:
         os.write(telling, str(error.errno).encode())
     finally:
         os._exit(127)
+
+
+def _bind(bounds: Bounds) -> None:
+    memory, seconds = bounds
+    if memory:
+        # Not of addresses (RLIMIT_AS): Node reserves far more of them than it uses.
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    if seconds:
+        # First a signal that says why, and a moment later the end.
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
 
 
 class _Keeper:
@@ -90,7 +112,7 @@ class _Keeper:
         self._code: int | None = None
         self._alone = False
         self.told_to_end = False
-        self._pid = _start(order_.arguments, order_.environment)
+        self._pid = _start(order_.arguments, order_.environment, order_.bounds)
 
     def keep(self) -> int | None:
         """Until nothing is left of it. Its exit code; none when it did not end by itself."""
@@ -141,7 +163,7 @@ class _Keeper:
 
     def _finish_with(self, last: list[bytes]) -> None:
         try:
-            pid = _start(last, self._order.environment)
+            pid = _start(last, self._order.environment, (0, 0))
         except OSError:
             return
         until = time.monotonic() + _LAST_SECONDS

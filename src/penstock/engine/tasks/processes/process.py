@@ -14,20 +14,18 @@ import tempfile
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import msgspec
 
 from penstock.engine.faults import Fault, runtime
 from penstock.engine.tasks.processes import keeper
-from penstock.engine.tasks.processes.command import Command, interpreter, search_path
+from penstock.engine.tasks.processes.command import Command, search_path
+from penstock.engine.tasks.processes.keeping import bounds, places, start_keeper, to_the_end
 from penstock.engine.tasks.processes.printed import Lines, Printed
 from penstock.engine.tasks.work import Work
 
 _PIPES_SECONDS = 1.0  # what is printed has arrived when its process is gone, but for what others hold open
-_ending: set[asyncio.Task[None]] = set()
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -42,8 +40,8 @@ async def run(command: Command, work: Work, *, logs: bool = True) -> Ended:
     """Start it and wait for its end; cancelled, nothing of it is left. `work.says` what it prints."""
     try:
         async with contextlib.AsyncExitStack() as stack:
-            # A hundred at once would keep the loop from everything else: each start stops it for a moment.
-            async with _turn():
+            await stack.enter_async_context(places(work).taken())
+            async with places(work).starting:
                 folder = await stack.enter_async_context(_folder(command))
                 running = await stack.enter_async_context(_started(_Running(command, work, folder, logs=logs)))
             return await running.ended()
@@ -56,6 +54,7 @@ class _Running:
     def __init__(self, command: Command, work: Work, folder: Path, *, logs: bool) -> None:
         self._command = command
         self._most = work.tools.limits.answer_bytes
+        self._bounds = bounds(work)
         self._folder = folder
         self._pipes: list[asyncio.ReadTransport] = []
         lines = Lines(work) if logs else None
@@ -67,7 +66,7 @@ class _Running:
         self._control.setblocking(False)
         try:
             with theirs, _stdin(self._command.stdin, self._folder) as stdin:
-                self._keeper = _start_keeper(stdin, theirs.fileno(), self._folder)
+                self._keeper = start_keeper(stdin, theirs.fileno(), self._folder)
         except BaseException:
             self._control.close()
             raise
@@ -106,6 +105,7 @@ class _Running:
             command.arguments,
             {**own, **command.environment},
             command.last,
+            self._bounds,
             adopts=command.adopts,
         )
 
@@ -153,22 +153,6 @@ class _Running:
         return content
 
 
-def _start_keeper(stdin: IO[bytes] | int, control: int, folder: Path) -> "subprocess.Popen[bytes]":
-    """Without a `preexec_fn` it is vfork, whose cost does not grow with our memory. The loop's own subprocesses differ
-    from loop to loop (a socket for standard input, a thread for each), so they are not used."""
-    return subprocess.Popen(  # noqa: S603 - our own program
-        [interpreter(), "-I", "-S", keeper.__file__, str(control)],
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        cwd=folder,
-        env={},
-        pass_fds=(control,),
-        start_new_session=True,
-    )
-
-
 @contextlib.contextmanager
 def _stdin(text: str | None, folder: Path) -> Any:
     """A file, not a pipe: nobody has to feed it while the output is read, and it can be opened as /dev/stdin."""
@@ -188,7 +172,7 @@ async def _started(running: _Running) -> AsyncIterator[_Running]:
         await running.begin()
         yield running
     finally:
-        await _to_the_end(running.gone())
+        await to_the_end(running.gone())
 
 
 @contextlib.asynccontextmanager
@@ -199,20 +183,7 @@ async def _folder(command: Command) -> AsyncIterator[Path]:
             (folder / name).write_text(content, encoding="utf-8")
         yield folder
     finally:
-        await _to_the_end(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
-
-
-async def _to_the_end(work: Any) -> None:
-    """Also when we are cancelled meanwhile."""
-    task = asyncio.ensure_future(work)
-    _ending.add(task)
-    task.add_done_callback(_ending.discard)
-    await asyncio.shield(task)
-
-
-def _turn() -> asyncio.Semaphore:
-    """As many are being started at a time as there are processors."""
-    return _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(os.cpu_count() or 1))
+        await to_the_end(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
 
 
 def _same(printed: Printed) -> Printed:
