@@ -19,7 +19,8 @@ help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: $(VENV)/.run ## set up what is needed, then serve at http://127.0.0.1:8080
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory console; else \
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory console || \
+	  echo "The console could not be built; the reason is above. The API works without." >&2; else \
 	  echo "The console is not built: that needs Node 20 or newer, with npm (https://nodejs.org). The API works without." >&2; fi
 	@$(BIN)/penstock serve
 
