@@ -39,6 +39,7 @@ export const paths = {
   workflowPermissions: (workflow: string) => `/workflows/${id(workflow)}/permissions`,
 
   execution: (execution: string, step?: string) => `/executions/${id(execution)}${query({ step })}`,
+  executionTab: (execution: string, tab: "timeline" | "logs" | "events" | "data" | "relatives") => `/executions/${id(execution)}/${tab}`,
 
   system: () => "/system",
   me: () => "/me",
