@@ -209,6 +209,14 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             ge=1,
         ),
     ] = 1000
+    executions_begun: Annotated[
+        int,
+        Meta(
+            description="Executions of one project that have begun and not ended, also those that sleep or listen. "
+            "More stay pending.",
+            ge=1,
+        ),
+    ] = 20_000
     step_size: Annotated[
         int, Meta(description="Bytes that the output of a step, or of an execution, may have.", ge=1024)
     ] = 256 * 1024

@@ -85,6 +85,33 @@ def test_a_project_has_a_few_slots_whoever_holds_all_of_them() -> None:
     assert [slots.free_for("ours"), slots.free_for("theirs")] == [True, False]
 
 
+def test_a_project_has_no_more_begun_than_it_may_but_for_children_for_whom_others_wait() -> None:
+    slots = Slots(20, lambda: None, begun=2)
+    for number in range(2):
+        slots.take(f"sleeper {number}", "theirs")
+    with slots.lent("sleeper 0"), slots.lent("sleeper 1"):
+        assert [slots.free_for("theirs"), slots.free_for("theirs", child=True)] == [False, True]
+        assert slots.free_for("ours")
+    slots.give_back("sleeper 0")
+    assert slots.free_for("theirs")
+
+
+async def test_more_than_may_begin_stay_pending_until_one_ends_and_others_do_not_wait_for_them(serve: Serve) -> None:
+    async with shop(serve, executions_begun=1) as here:
+        company = here.scene.company["id"]
+        elsewhere = (await here.owner.made(f"/organizations/{company}/projects", {"name": "Other"}))["id"]
+        nap = await here.workflow("nap", "do: [{a: {wait: {hours: 1}}}]")
+        quick = await here.workflow("quick", "do: [{say: {set: {x: 1}}}]")
+        other = await here.workflow("other", "do: [{say: {set: {x: 2}}}]", project=elsewhere)
+        sleeping = await here.trigger(nap)
+        await here.at(sleeping, "a")
+        waiting = await here.trigger(quick)
+        assert await here.output(other) == {"x": 2}
+        assert (await here.execution(waiting))["status"] == "pending"
+        await here.post(f"/executions/{sleeping}/cancel")
+        assert (await here.ended(waiting))["output_data"] == {"x": 1}
+
+
 def test_one_of_another_workflow_does_not_wait_behind_thousands() -> None:
     queue = FairQueue()
     for number in range(5_000):

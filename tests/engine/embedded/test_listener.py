@@ -60,3 +60,20 @@ async def test_who_ends_before_it_has_read_all_keeps_no_event_from_being_handled
     listening.end()
     async with asyncio.timeout(5):
         await asyncio.gather(*waiting)
+
+
+async def test_of_many_that_wait_for_a_slow_listener_most_are_not_in_memory() -> None:
+    unused: Any = None
+    gone, read = 140, []
+
+    async def from_database(number: int) -> Offered | None:
+        read.append(number)
+        return None if number == gone else offered(number)
+
+    listening = Listener(unused, "execution", "/0", unused, from_database)
+    await listening.begin(Kept()(), 0)
+    decisions = [listening.offer(offered(number)) for number in range(1, 151)]
+    heard = [(await anext(listening)).number for _ in range(149)]
+    assert heard == [number for number in range(1, 151) if number != gone]
+    assert read == list(range(101, 151))
+    assert all(decided.done() for decided in decisions[:-1])

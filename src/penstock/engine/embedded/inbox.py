@@ -47,6 +47,7 @@ _UNHANDLED = Statement(
     .order_by(inbox.c.id)
     .limit(_PAGE)
 )
+_ONE = Statement(select(inbox.c.event).where(inbox.c.id == bindparam("id")))
 _LAST = Statement(select(func.max(inbox.c.id)))
 _kept = (
     select(inbox.c.id, inbox.c.event)
@@ -172,11 +173,14 @@ class Inbox:
                 log.error("an event could not be offered", number=number, project_id=project_id, exc_info=error)
         if self._behind and not self._lanes.full(project_id):
             self._something.set()
+        is_sent = emitted and self._parts.limits.sinks
+        number, event = offered.received.number, offered.received.event if is_sent else None
+        del offered  # somebody may take days to decide
         if decisions:
             await asyncio.wait(decisions)
-        if emitted:
-            await self._sinks.send(offered.received.event)
-        self._parts.writer.of("").writes.append((_HANDLED, {"id_": offered.received.number}))
+        if event is not None:
+            await self._sinks.send(event)
+        self._parts.writer.of("").writes.append((_HANDLED, {"id_": number}))
         with suppress(WriterEnded):
             await self._parts.writer.flush()
 
@@ -184,7 +188,12 @@ class Inbox:
     async def listen(self, host: "EmbeddedHost", step: Step) -> AsyncIterator[Listener]:
         execution = host.execution
         earlier = step.started_at is not None and "listening" in step.state
-        listener = Listener(self._parts.writer, execution.id, step.position, host.sealed)
+
+        async def read(number: int) -> Offered | None:
+            row = await self._parts.database.one(_ONE, id=number)
+            return None if row is None else self._opened(number, execution.project_id, str(row["event"]))
+
+        listener = Listener(self._parts.writer, execution.id, step.position, host.sealed, read)
         if not earlier:
             step.state = step.state | {"listening": True}
             host.remembered(step)

@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
 import msgspec
 from sqlalchemy import bindparam, true, update
@@ -26,17 +26,22 @@ class Offered(msgspec.Struct, frozen=True):
     """What it passes on to an execution that it starts."""
 
 
-Waiting = tuple[Offered, "asyncio.Future[None]"]
-"""The future is done when the listener has decided."""
+Waiting = tuple[Offered | int, "asyncio.Future[None]"]
+"""The future is done when the listener has decided. Of those that have to wait long, there is only the number."""
+Read = Callable[[int], Awaitable[Offered | None]]
+_MOST_IN_MEMORY = 100
 
 
 class Listener:
-    def __init__(self, writer: Writer, execution_id: str, position: str, sealed: Sealed) -> None:
+    def __init__(
+        self, writer: Writer, execution_id: str, position: str, sealed: Sealed, read: Read | None = None
+    ) -> None:
         self.consumed: list[Received] = []
         self.position = position
         self._writer = writer
         self._execution_id = execution_id
         self._sealed = sealed
+        self._read = read
         self._seen: dict[int, asyncio.Future[None]] = {}
         self._kept: AsyncIterator[Offered] | None = None
         self._early: dict[int, Waiting] = {}
@@ -75,7 +80,7 @@ class Listener:
                 # Somebody else consumed these before it came to them; they were offered to this one all the same.
                 self._first.extend(self._early.pop(number) for number in sorted(self._early))
             elif (number := offered.received.number) in self._early:
-                return self._early.pop(number)
+                return offered, self._early.pop(number)[1]
             elif number not in self._seen:
                 self._seen[number] = asyncio.get_running_loop().create_future()
                 return offered, self._seen[number]
@@ -86,20 +91,35 @@ class Listener:
         number = offered.received.number
         if number not in self._seen:
             self._seen[number] = asyncio.get_running_loop().create_future()
+            waiting = self._kept_short(offered), self._seen[number]
             if number <= self._last_kept:
-                self._early[number] = (offered, self._seen[number])
+                self._early[number] = waiting
             else:
-                self._waiting.put_nowait((offered, self._seen[number]))
+                self._waiting.put_nowait(waiting)
         return self._seen[number]
+
+    def _kept_short(self, offered: Offered) -> Offered | int:
+        """A listener that takes long with each may have a hundred thousand before it: they are in the database."""
+        is_far = len(self._early) + self._waiting.qsize() >= _MOST_IN_MEMORY
+        return offered.received.number if is_far and self._read is not None else offered
 
     def __aiter__(self) -> AsyncIterator[Received]:
         return self
 
     async def __anext__(self) -> Received:
-        self._decided()
-        offered, self._deciding = await self._next()
-        self._hidden = offered.hidden
-        return offered.received
+        while True:
+            self._decided()
+            waiting, self._deciding = await self._next()
+            offered = await self._opened(waiting)
+            if offered is not None:
+                self._hidden = offered.hidden
+                return offered.received
+
+    async def _opened(self, waiting: Offered | int) -> Offered | None:
+        """None when it is gone: it expired while it waited."""
+        if isinstance(waiting, Offered):
+            return waiting
+        return await self._read(waiting) if self._read is not None else None
 
     async def _next(self) -> Waiting:
         if not self._first and (kept := await self._next_kept()) is not None:

@@ -28,6 +28,8 @@ class EngineLimits(msgspec.Struct, frozen=True):
     """What executions may use; each has a setting."""
 
     at_once: int = 1_000
+    begun: int = 20_000
+    """Of one project, in memory: also those that sleep or listen."""
     step_bytes: int = 256 * 1024
     execution_bytes: int = 256 * 1024 * 1024
     """Of all steps of an execution together, and of its log."""

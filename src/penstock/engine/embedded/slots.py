@@ -1,4 +1,5 @@
-"""How many executions work at once. One that sleeps, listens or waits for another lends its slot."""
+"""How many executions work at once. One that sleeps, listens or waits for another lends its slot; but it stays in
+memory, so that a project has no more of them than it may: further ones stay pending until one ends."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -8,24 +9,34 @@ _FEW = 10
 
 
 class Slots:
-    def __init__(self, most: int, freed: Callable[[], None]) -> None:
+    def __init__(self, most: int, freed: Callable[[], None], *, begun: int = 20_000) -> None:
         self._most = most
+        self._most_begun = begun
+        self._begun: Counter[str] = Counter()
         self._taken = 0
         self._freed = freed
         self._lent: Counter[str] = Counter()
         self._projects: dict[str, str] = {}
         self._at_work: Counter[str] = Counter()
 
-    def free_for(self, project_id: str) -> bool:
-        """Each project has a few, however many others have: some may hold theirs for days."""
+    def free_for(self, project_id: str, *, child: bool = False) -> bool:
+        """Each project has a few, however many others have: some may hold theirs for days. A child begins however many
+        have: those who wait for it would wait for ever."""
+        if not child and self._begun[project_id] >= self._most_begun:
+            return False
         return self._taken < self._most or self._at_work[project_id] < min(_FEW, self._most)
 
     def take(self, execution_id: str, project_id: str) -> None:
         self._projects[execution_id] = project_id
+        self._begun[project_id] += 1
         self._work(project_id)
 
     def give_back(self, execution_id: str) -> None:
-        self._rest(self._projects.pop(execution_id))
+        project_id = self._projects.pop(execution_id)
+        self._begun[project_id] -= 1
+        if not self._begun[project_id]:
+            del self._begun[project_id]
+        self._rest(project_id)
 
     def _work(self, project_id: str) -> None:
         self._taken += 1

@@ -50,7 +50,7 @@ class Tenure:
         self.left: list[str] = []
         """What had not ended when this turn did."""
         parts.writer = Writer(parts.database, lease, self._drop)
-        parts.slots = Slots(parts.limits.at_once, self._admitting.set)
+        parts.slots = Slots(parts.limits.at_once, self._admitting.set, begun=parts.limits.begun)
         parts.inbox = Inbox(parts)
         parts.families = Families()
         parts.subflows = Subflows(parts)
@@ -133,7 +133,7 @@ class Tenure:
                     self._queue.hold(execution)
 
     def _has_slot(self, execution: Execution) -> bool:
-        return self._parts.slots.free_for(execution.project_id)
+        return self._parts.slots.free_for(execution.project_id, child=execution.trigger_type == "subflow")
 
     def _prepared(self, workflow_id: str) -> None:
         self._queue.let_go(workflow_id)
