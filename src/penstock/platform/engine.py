@@ -127,6 +127,9 @@ def task_limits(settings: Settings) -> Limits:
         answer_bytes=settings.answer_size,
         seconds=float(settings.call_timeout),
         processes=frozenset(settings.processes),
+        processes_at_once=settings.processes_at_once,
+        process_memory=settings.process_memory * 1024 * 1024,
+        process_cpu=int(settings.process_cpu),
         catalog=Path(settings.catalog) if settings.catalog else None,
     )
 
@@ -134,6 +137,7 @@ def task_limits(settings: Settings) -> Limits:
 def engine_limits(settings: Settings) -> EngineLimits:
     return EngineLimits(
         at_once=settings.executions_at_once,
+        begun=settings.executions_begun,
         step_bytes=settings.step_size,
         execution_bytes=settings.execution_size,
         log_level=Level[settings.execution_log_level.upper()],
