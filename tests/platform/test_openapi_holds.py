@@ -28,7 +28,7 @@ from penstock.platform.access import ROUTES
 from penstock.streams import Level, NewEvent, NewLog, append
 from tests.conftest import Serve
 from tests.platform.people import PASSWORD
-from tests.platform.records import add
+from tests.platform.records import add, id_of
 from tests.platform.scenes import VALID
 from tests.platform.world import World, ask
 
@@ -119,6 +119,9 @@ class Attempt:
         if self.resource is None:
             sessions = await self.world.people["guest"].get("/auth/sessions")
             tree["sid"] = sessions.json()["items"][0]["id"]
+            identity = {"subject": "guest", "authority": "idp", "created_at": 1}
+            guest = await id_of(self.world.people["guest"])
+            await add(self.world.database, "iam_identities", provider_id=tree["provider_id"], user_id=guest, **identity)
         if self.resource not in {"project", "workflow", "execution"}:
             return
         owner, workflow, execution = self.world.people["owner"], tree["workflow"], tree["execution"]
