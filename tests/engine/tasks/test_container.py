@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from penstock.engine.tasks.processes import container
+from penstock.engine.tasks.processes import container, removal
 from tests.engine.tasks.running import Log, fault_of, gone, kind, work_of
 
 pytestmark = pytest.mark.anyio
@@ -21,6 +21,7 @@ cd "$DOCKER_STAND_IN"
 echo "$*" >> calls
 case "$1" in
   image) test -e present ;;
+  ps) cat left ;;
   pull) echo "pulling …" >&2; . ./pull ;;
   run) for a in "$@"; do printf '%s\\0' "$a"; done > arguments; env -0 > environment; . ./run ;;
   stop|rm) test ! -e contained || kill -9 $(cat contained) ;;
@@ -217,6 +218,25 @@ async def test_a_container_is_removed_eventually(docker: Docker) -> None:
     await output(log, name="mine", lifetime={"cleanup": "eventually", "after": {"milliseconds": 1}})
     await log.until("the container mine is removed")
     assert docker.calls == ["image", "pull", "run", "rm"]
+
+
+async def test_a_container_that_was_to_be_removed_is_removed_by_the_next_life_of_the_server(
+    docker: Docker, tmp_path: Path
+) -> None:
+    await output(name="mine", lifetime={"cleanup": "eventually", "after": {"hours": 1}})
+    assert {"--label=penstock.cleanup=eventually", "--label=penstock.after=3600"} <= set(docker.arguments)
+    (tmp_path / "left").write_text("later 3600\nmine 0.01\nstrange \n")
+    log = Log()
+    await removal.take_up(work_of(log))
+    await log.until("the container mine is removed")
+    assert docker.calls == ["image", "pull", "run", "ps", "rm"]
+
+
+async def test_a_machine_without_docker_has_nothing_to_take_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    log = Log()
+    await removal.take_up(work_of(log))
+    assert [level for level, _ in log] == ["debug"]
 
 
 async def test_nobody_waits_for_a_container_when_await_is_false(docker: Docker) -> None:

@@ -5,8 +5,6 @@ the image runs by itself. A container is kept after its end unless `lifetime` sa
 default has it. A cancelled one is stopped.
 """
 
-import asyncio
-import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -21,13 +19,14 @@ from penstock.engine.tasks.processes.command import (
     environment_of,
     list_of,
     map_of,
-    program,
     required_text,
     stdin_of,
     text_of,
 )
+from penstock.engine.tasks.processes.docker_client import OWN, called, client
 from penstock.engine.tasks.processes.outcome import awaited, exited, in_background, output_of, returned, tail
 from penstock.engine.tasks.processes.process import Ended, run
+from penstock.engine.tasks.processes.removal import AFTER, CLEANUP, remove_later
 from penstock.engine.tasks.work import Performed, Work
 from penstock.ids import uuid7
 
@@ -36,14 +35,9 @@ _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+", re.ASCII)
 _OWN_FAILURE = 125  # of docker and podman themselves, not of what ran in the container
-# Of the server's environment: how its user reaches the daemon, the registries and, rootless, the storage.
-_CLIENT = re.compile(r"HOME|USER|XDG_RUNTIME_DIR|(DOCKER|CONTAINER|CONTAINERS|PODMAN)_\w+", re.ASCII)
 # Given to the client's own process, these would change the client.
-_CHANGES_CLIENT = re.compile(
-    rf"PATH|LANG|TMPDIR|LD_\w+|XDG_\w+|SSL_\w+|\w+_PROXY|\w+_proxy|{_CLIENT.pattern}", re.ASCII
-)
+_CHANGES_CLIENT = re.compile(rf"PATH|LANG|TMPDIR|LD_\w+|XDG_\w+|SSL_\w+|\w+_PROXY|\w+_proxy|{OWN.pattern}", re.ASCII)
 _STOP_SECONDS = 2
-_removals: set[asyncio.Task[None]] = set()
 
 
 class Container(msgspec.Struct, frozen=True):
@@ -66,7 +60,7 @@ class Container(msgspec.Struct, frozen=True):
             begin.append("--interactive")
         if self.cleanup == "always":
             begin.append("--rm")
-        return self._client(
+        return called(
             [*begin, *self.options, self.image, *self.inside],
             environment=self.environment,
             stdin=self.stdin,
@@ -80,35 +74,15 @@ class Container(msgspec.Struct, frozen=True):
         return [self.client, "stop", f"--time={_STOP_SECONDS}", self.name]
 
     def present(self) -> Command:
-        return self._client([self.client, "image", "inspect", "--format=.", self.image])
+        return called([self.client, "image", "inspect", "--format=.", self.image])
 
     def fetched(self) -> Command:
-        return self._client([self.client, "pull", "--quiet", self.image])
-
-    def removed(self) -> Command:
-        return self._client([self.client, "rm", "--force", self.name])
-
-    def _client(
-        self,
-        arguments: list[str],
-        environment: Mapping[str, str] | None = None,
-        stdin: str | None = None,
-        last: list[str] | None = None,
-    ) -> Command:
-        own = {name: value for name, value in os.environ.items() if _CLIENT.fullmatch(name)}
-        return Command(
-            arguments=arguments,
-            environment={**(environment or {}), **own},
-            stdin=stdin,
-            last=last or [],
-            # Podman leaves a monitor behind, which cleans up.
-            adopts=False,
-        )
+        return called([self.client, "pull", "--quiet", self.image])
 
 
 async def perform(arguments: Mapping[str, Any], work: Work) -> Performed:
     allow("container", work)
-    container = container_of(arguments, work, program("docker", "podman", needs="a container"))
+    container = container_of(arguments, work, client())
     wanted = returned(arguments)
     if not awaited(arguments):
         in_background("Container", _ran(container, work), work)
@@ -122,7 +96,7 @@ async def _ran(container: Container, work: Work) -> Ended:
         ended = await run(container.run(), work)
     finally:
         if container.after is not None:
-            _remove_later(container, container.after, work)
+            remove_later(container.client, container.name, container.after, work)
     if ended.code == _OWN_FAILURE:
         raise runtime("Container could not be started", tail(ended.stderr, work))
     return ended
@@ -140,26 +114,12 @@ async def _pull(container: Container, work: Work) -> None:
         raise runtime(f"Image {container.image} could not be pulled", exited("pull", ended, work).error.detail)
 
 
-def _remove_later(container: Container, seconds: float, work: Work) -> None:
-    """As long as this server runs; the label `penstock.cleanup=eventually` finds what it left when it was stopped."""
-
-    async def remove() -> None:
-        await asyncio.sleep(seconds)
-        ended = await run(container.removed(), work, logs=False)
-        if ended.code == 0:
-            work.says("info", f"the container {container.name} is removed")
-        else:
-            work.says("warn", f"the container {container.name} could not be removed", code=ended.code)
-
-    task = asyncio.get_running_loop().create_task(remove())
-    _removals.add(task)
-    task.add_done_callback(_removals.discard)
-
-
 def container_of(arguments: Mapping[str, Any], work: Work, client: str) -> Container:
     cleanup, after = _lifetime(arguments)
     given, passed = _environment(arguments)
-    labels = {"penstock.execution": work.execution_id, "penstock.key": work.key, "penstock.cleanup": cleanup}
+    labels = {"penstock.execution": work.execution_id, "penstock.key": work.key, CLEANUP: cleanup}
+    if after is not None:
+        labels[AFTER] = f"{after:g}"
     return Container(
         client=client,
         image=_matching(_IMAGE, required_text(arguments, "image", _WHAT), "an image"),
