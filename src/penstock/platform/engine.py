@@ -15,6 +15,7 @@ from penstock.engine.embedded.engine import EmbeddedEngine
 from penstock.engine.embedded.parts import EngineLimits, EngineParts, MayStart
 from penstock.engine.jq import Jq
 from penstock.engine.rotated import StoredTokens
+from penstock.engine.tasks.processes.removal import taking_up
 from penstock.engine.tasks.work import Limits
 from penstock.engine.tools import performing
 from penstock.platform.access import role_of
@@ -45,6 +46,7 @@ async def start_engine(
         return await _start_on_temporal(stack, settings, database, vault)
     performer = await stack.enter_async_context(performing(egress, task_limits(settings), jq_of(settings)))
     performer.tools.http.rotated = StoredTokens(database, vault)
+    await stack.enter_async_context(taking_up(performer.tools))
     engine = EmbeddedEngine(database, performer, engine_limits(settings), vault, may_start_on(database))
     engine.start()
     stack.push_async_callback(engine.close)
