@@ -8,7 +8,7 @@ import { Lines } from "./Lines";
 import styles from "./Live.module.css";
 import { Controls, Dropped, without } from "./LogView";
 import { type EventEntry, useEvents } from "./useEntries";
-import { clock, EVENT_TYPES, eventTone, eventWords, inOneLine } from "./words";
+import { clock, errorWords, EVENT_TYPES, eventTone, eventWords, inOneLine } from "./words";
 
 interface EventViewProps {
   workflow: string;
@@ -19,7 +19,7 @@ interface EventViewProps {
   stepLink?: (reference: string) => string;
 }
 
-export function EventView({ workflow, execution, live, height = "min(34rem, 65dvh)", stepLink }: EventViewProps) {
+export function EventView({ workflow, execution, live, height = "max(18rem, calc(100dvh - 21rem))", stepLink }: EventViewProps) {
   const [search, setSearch] = useSearchParams();
   const [opened, setOpened] = useState<number | null>(null);
   const type = search.get("type") ?? "";
@@ -66,7 +66,8 @@ function EventLine({ entry, chosen, onChoose, stepLink }: { entry: EventEntry; c
   const data = (typeof entry.data === "object" && entry.data !== null ? entry.data : {}) as Record<string, unknown>;
   const task = typeof data["task"] === "string" ? data["task"] : "";
   const { workflow: _workflow, name: _name, task: _task, ...rest } = data;
-  const told = Object.fromEntries(Object.entries(rest).filter(([name]) => !name.endsWith("At")));
+  const told = Object.fromEntries(Object.entries(rest).filter(([name]) => name !== "error" && !name.endsWith("At")));
+  const error = errorWords(rest["error"]);
   return (
     <>
       <button type="button" className={styles["time"]} title={`${exact(entry.created_at)}: show all of it`} aria-label={`Event of ${clock(entry.created_at)}`} aria-pressed={chosen} onClick={onChoose}>
@@ -75,7 +76,7 @@ function EventLine({ entry, chosen, onChoose, stepLink }: { entry: EventEntry; c
       <span className={styles["kind"]}><Badge tone={eventTone(entry.type)}>{eventWords(entry.type)}</Badge></span>
       <span className={styles["message"]}>
         {task && stepLink ? <Link to={stepLink(task)}>{entry.step_name}</Link> : entry.step_name}{" "}
-        <span className={styles["fields"]}>{task && task} {inOneLine(told)}</span>
+        <span className={styles["fields"]}>{task && task} {inOneLine(told)}</span> {error && <span className={styles["error"]}>{error}</span>}
       </span>
     </>
   );

@@ -26,7 +26,7 @@ const LEVELS = [
   ["error", "Errors only"],
 ] as const;
 
-export function LogView({ workflow, execution, live, height = "min(34rem, 65dvh)" }: LogViewProps) {
+export function LogView({ workflow, execution, live, height = "max(18rem, calc(100dvh - 21rem))" }: LogViewProps) {
   const [search, setSearch] = useSearchParams();
   const [wrap, setWrap] = useState(() => matchMedia("(max-width: 40rem)").matches);
   const level = search.get("level") ?? "";

@@ -49,3 +49,10 @@ export function eventTone(type: string): "ok" | "bad" | "warn" | "run" | "still"
   if (/(started|resumed)$/.test(type)) return "run";
   return "still";
 }
+
+/** `Not reachable: no connection to …`, of the DSL's error object. */
+export function errorWords(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "";
+  const { title, detail } = error as { title?: unknown; detail?: unknown };
+  return [title, detail].filter((one) => typeof one === "string" && one).join(": ");
+}

@@ -46,7 +46,7 @@ function One({ id }: { id: string }) {
       ]}
       actions={<Actions execution={execution.data} mayRun={mayRun} />}
     >
-      <Facts execution={execution.data} connection={stream.state} live={live} onRetry={stream.hurry} steps={all.length ? summary(steps.steps) : null} />
+      <Facts execution={execution.data} connection={stream.state} live={live} onRetry={stream.hurry} steps={all.length ? { ...summary(steps.steps), total: steps.total } : null} />
       <Trouble execution={execution.data} />
       <LinkTabs
         label="Parts of this execution"
@@ -82,10 +82,9 @@ function Facts({ execution, connection, live, onRetry, steps }: FactsProps) {
     <div className={styles["facts"]}>
       <Status status={statusOf(execution)} />
       <span><span className="muted">Took</span> <b><RunningTime from={execution.started_at} to={execution.completed_at} /></b></span>
-      <span><span className="muted">{execution.started_at ? "Started" : "Created"}</span> <Time at={execution.started_at ?? execution.created_at} /></span>
       <span>
-        {triggerWords(execution)}
-        {source && <>: <Link to={paths.execution(source)}>{shortId(source)}</Link></>}
+        <span className="muted">{execution.started_at ? "Started" : "Created"}</span> <Time at={execution.started_at ?? execution.created_at} />{" "}
+        <span className="muted">{triggerWords(execution)}</span> {source && <Link to={paths.execution(source)}>{shortId(source)}</Link>}
       </span>
       <span><span className="muted">Version</span> <Link to={paths.workflowVersion(execution.workflow_id, execution.version)}>{execution.version}</Link></span>
       {steps && <span>{steps.total.toLocaleString("en")} <span className="muted">{steps.total === 1 ? "step" : "steps"}</span></span>}

@@ -59,15 +59,16 @@ export function lineageOf(execution: Execution): Lineage {
 }
 
 const TRIGGERS: Record<string, string> = {
-  manual: "Started by hand or by a program",
-  schedule: "Started by its schedule",
-  event: "Started by an event",
-  link: "Started by a link",
-  subflow: "Started by another execution",
+  manual: "on request",
+  schedule: "by schedule",
+  event: "by an event",
+  link: "by a link from",
+  subflow: "by",
 };
 
+/** What follows "Started …": before the execution that it came from, where there is one. */
 export const triggerWords = (execution: Execution) =>
-  lineageOf(execution).rerunOf ? "Run again" : (TRIGGERS[execution.trigger_type] ?? execution.trigger_type);
+  lineageOf(execution).rerunOf ? "again, as" : (TRIGGERS[execution.trigger_type] ?? execution.trigger_type);
 
 /** Ids begin with their time: the end is what tells them apart. */
 export const shortId = (id: string) => id.slice(-8);

@@ -8,6 +8,7 @@ import { cursorsFor, isOver, merged, touched } from "./steps";
 const PAGE = 100;
 const AT_ONCE = 4; // requests: a browser has six for a site
 export const MOST_STEPS = 20_000;
+const SHOWN_AT_ONCE = 12; // pages: the first is shown at once, the rest as it comes
 const BATCH = 250; // milliseconds in which what happens is gathered
 
 export interface Steps {
@@ -33,10 +34,13 @@ class Loader {
 
   async begin(): Promise<void> {
     await this.#page(0);
+    this.told();
     const cursors: number[] = [];
     for (let after = PAGE; after < Math.min(this.total, MOST_STEPS); after += PAGE) cursors.push(after);
-    await this.#pages(cursors);
-    this.told();
+    for (let at = 0; at < cursors.length; at += SHOWN_AT_ONCE) {
+      await this.#pages(cursors.slice(at, at + SHOWN_AT_ONCE));
+      this.told();
+    }
   }
 
   stop(): void {

@@ -1,0 +1,110 @@
+/** All workflows that one may see, in numbers: what runs, what fails, where to look first. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "react-router";
+
+import { api, type Schema } from "@/api/client";
+import { ButtonLink, EmptyState, ErrorState, Page, Pagination, SkeletonLines, type Sort, Status, Table, usePage } from "@/components";
+import { paths } from "@/paths";
+import { Share } from "./Share";
+import styles from "./System.module.css";
+import { sorted, successRate, totals } from "./totals";
+
+type Summary = Schema<"Summary">;
+
+const SIZE = 50;
+const AGAIN = 10_000; // milliseconds: numbers that are looked at stay true
+
+const dashboardQuery = (page: number) => ({
+  queryKey: ["dashboard", page],
+  queryFn: () => api.get("/api/v1/dashboard", { params: { query: { page, page_size: SIZE } } }),
+  refetchInterval: AGAIN,
+  placeholderData: keepPreviousData,
+});
+
+export function Component() {
+  const [page, setPage] = usePage();
+  const dashboard = useQuery(dashboardQuery(page));
+  return (
+    <Page title="All workflows" about="Every workflow that you may see, in all companies.">
+      {dashboard.error && !dashboard.data ? <ErrorState error={dashboard.error} onRetry={() => void dashboard.refetch()} />
+        : !dashboard.data ? <SkeletonLines lines={8} />
+        : dashboard.data.total_workflows === 0 ? (
+          <div className="card">
+            <EmptyState icon="flow" title="No workflows yet" actions={<ButtonLink kind="primary" to={paths.welcome()}>Start one</ButtonLink>}>
+              When there are some, this page says what runs, what fails and how often.
+            </EmptyState>
+          </div>
+        ) : (
+          <>
+            <Tiles summaries={dashboard.data.workflow_summaries} workflows={dashboard.data.total_workflows} all={dashboard.data.total_workflows <= SIZE} />
+            <Workflows summaries={dashboard.data.workflow_summaries} />
+            <Pagination page={page} pageSize={SIZE} total={dashboard.data.total_workflows} onPage={setPage} />
+          </>
+        )}
+    </Page>
+  );
+}
+
+const number = (value: number) => value.toLocaleString("en");
+
+function Tiles({ summaries, workflows, all }: { summaries: Summary[]; workflows: number; all: boolean }) {
+  const sum = totals(summaries);
+  const tiles: [string, string, string][] = [
+    ["Workflows", number(workflows), `${number(sum.active)} active`],
+    ["Running now", number(sum.running), sum.pending ? `${number(sum.pending)} waiting to start` : "none waiting"],
+    ["Completed", number(sum.completed), sum.rate === null ? "nothing has ended yet" : `${sum.rate}% of those that ended`],
+    ["Failed", number(sum.failed), sum.cancelled ? `${number(sum.cancelled)} cancelled` : "none cancelled"],
+  ];
+  return (
+    <div>
+      <dl className={styles["tiles"]}>
+        {tiles.map(([name, value, about]) => (
+          <div key={name} className={`${styles["tile"]} ${name === "Failed" && sum.failed ? styles["bad"] : ""}`}>
+            <dt>{name}</dt>
+            <dd><b>{value}</b> <span>{about}</span></dd>
+          </div>
+        ))}
+      </dl>
+      {!all && <p className="muted">Counted over the workflows of this page.</p>}
+    </div>
+  );
+}
+
+function Workflows({ summaries }: { summaries: Summary[] }) {
+  const [sort, setSort] = useState<Sort | undefined>();
+  const rows = sort ? sorted(summaries, sort.key, sort.descending) : summaries;
+  return (
+    <Table
+      label="All workflows"
+      rows={rows}
+      rowKey={(row) => row.workflow_id}
+      {...(sort ? { sort } : {})}
+      onSort={setSort}
+      columns={[
+        { key: "name", head: "Workflow", width: "minmax(9rem, 3fr)", sortable: true, cell: (row) => <Link to={paths.workflow(row.workflow_id)}>{row.workflow_name}</Link> },
+        { key: "status", head: "Status", width: "minmax(6.5rem, 1fr)", sortable: true, cell: (row) => <Status status={row.status} /> },
+        { key: "share", head: "How runs ended", width: "minmax(8rem, 2fr)", wide: true, cell: (row) => <Share executions={row.executions} /> },
+        { key: "rate", head: "Success", width: "minmax(5rem, 1fr)", align: "end", sortable: true, wide: true, cell: (row) => rateWords(row) },
+        { key: "running", head: "Running", width: "minmax(5rem, 1fr)", align: "end", sortable: true, wide: true, cell: (row) => number(row.executions["running"] ?? 0) },
+        { key: "failed", head: "Failed", width: "minmax(4.5rem, 1fr)", align: "end", sortable: true, cell: (row) => <Failed row={row} /> },
+        { key: "errors", head: "Errors logged", width: "minmax(6.5rem, 1fr)", align: "end", sortable: true, wide: true, cell: (row) => <Errors row={row} /> },
+      ]}
+    />
+  );
+}
+
+function rateWords(row: Summary): string {
+  const rate = successRate(row.executions);
+  return rate === null ? "–" : `${rate}%`;
+}
+
+function Failed({ row }: { row: Summary }) {
+  const failed = row.executions["failed"] ?? 0;
+  return failed ? <Link to={`${paths.workflowRuns(row.workflow_id)}?status=failed`}>{number(failed)}</Link> : <>0</>;
+}
+
+function Errors({ row }: { row: Summary }) {
+  const errors = (row.log_counts["error"] ?? 0) + (row.log_counts["fatal"] ?? 0);
+  return errors ? <Link to={`${paths.workflowLogs(row.workflow_id)}?level=error`}>{number(errors)}</Link> : <>0</>;
+}
