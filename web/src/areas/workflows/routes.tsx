@@ -6,9 +6,24 @@ import { registerSearch } from "@/frame/search";
 import { paths } from "@/paths";
 
 export const routes: RouteObject[] = [
-  { path: "projects/:projectId", lazy: () => import("../Coming") },
-  { path: "projects/:projectId/new", lazy: () => import("../Coming") },
-  { path: "workflows/:workflowId/*", lazy: () => import("../Coming") },
+  { path: "projects/:projectId", lazy: () => import("./List") },
+  { path: "projects/:projectId/new", lazy: () => import("./New") },
+  {
+    path: "workflows/:workflowId",
+    lazy: () => import("./Workflow"),
+    children: [
+      { index: true, lazy: () => import("./overview/Overview") },
+      { path: "edit", lazy: () => import("../Coming") },
+      { path: "runs", lazy: () => import("./Runs") },
+      { path: "versions", lazy: () => import("../Coming") },
+      { path: "versions/:version", lazy: () => import("../Coming") },
+      { path: "logs", lazy: () => import("./Logs") },
+      { path: "events", lazy: () => import("./Events") },
+      { path: "links", lazy: () => import("./Links") },
+      { path: "permissions", lazy: () => import("./Permissions") },
+      { path: "settings", lazy: () => import("./Settings") },
+    ],
+  },
 ];
 
 registerSearch({

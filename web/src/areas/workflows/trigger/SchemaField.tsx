@@ -1,0 +1,131 @@
+/** One value of an input, asked for as its schema says. */
+import { useState } from "react";
+
+import { Button, Checkbox, Field, IconButton, Select, TextArea } from "@/components";
+import { type Json, kindOf, parsedJson, resolved, type Schema, typed, type Value, withMember } from "./form";
+import styles from "./Trigger.module.css";
+
+interface FieldProps {
+  schema: Schema | boolean | undefined;
+  root: Schema;
+  name: string;
+  required: boolean;
+  value: Value;
+  onChange: (value: Value) => void;
+}
+
+const INPUTS: Record<string, string> = { email: "email", uri: "url", date: "date", "date-time": "text", password: "password" };
+
+export function SchemaField(props: FieldProps) {
+  const { root, name, required, value, onChange } = props;
+  const schema = resolved(props.schema, root);
+  const kind = kindOf(schema);
+  const about = { label: schema.title || name, hint: schema.description, optional: !required };
+  switch (kind) {
+    case "boolean":
+      return (
+        <div>
+          <Checkbox label={<>{schema.title || name}{schema.description && <span className="muted"> · {schema.description}</span>}</>} checked={value === true} onChange={(event) => onChange(event.target.checked)} />
+        </div>
+      );
+    case "choice":
+      return <Choice {...about} schema={schema} required={required} value={value} onChange={onChange} />;
+    case "object":
+      return <Members schema={schema} root={root} legend={about.label} hint={schema.description} required={required} value={value} onChange={onChange} />;
+    case "list":
+      return <Items {...props} schema={schema} />;
+    case "json":
+      return <JsonField {...about} required={required} value={value} onChange={onChange} />;
+    default: {
+      const number = kind !== "string";
+      return (
+        <Field {...about} required={required} value={value === undefined || value === null ? "" : String(value)}
+          type={number ? "number" : (INPUTS[schema.format ?? ""] ?? "text")} placeholder={schema.examples?.[0] === undefined ? undefined : String(schema.examples[0])}
+          min={schema.minimum ?? schema.exclusiveMinimum} max={schema.maximum ?? schema.exclusiveMaximum} step={kind === "integer" ? 1 : number ? "any" : undefined}
+          minLength={schema.minLength} maxLength={schema.maxLength} pattern={number ? undefined : pattern(schema.pattern)} autoComplete="off"
+          onChange={(event) => onChange(typed(event.target.value, kind))} />
+      );
+    }
+  }
+}
+
+/** HTML's patterns are about the whole text; a schema's are about any part of it. One that browsers do not know is left to the server. */
+function pattern(given: string | undefined): string | undefined {
+  if (!given) return undefined;
+  try {
+    const whole = `(?:.*(?:${given}).*)`;
+    new RegExp(whole, "v");
+    return whole;
+  } catch {
+    return undefined;
+  }
+}
+
+function Choice({ schema, label, hint, optional, required, value, onChange }: { schema: Schema; label: string; hint: string | undefined; optional: boolean; required: boolean; value: Value; onChange: (value: Value) => void }) {
+  const choices = schema.enum ?? [];
+  const at = choices.findIndex((one) => one === value);
+  return (
+    <Select {...{ label, hint, optional }} required={required} value={at < 0 ? "" : String(at)}
+      onChange={(event) => onChange(event.target.value === "" ? undefined : choices[Number(event.target.value)])}>
+      <option value="">{required ? "Choose one" : "–"}</option>
+      {choices.map((one, index) => <option key={index} value={index}>{String(one)}</option>)}
+    </Select>
+  );
+}
+
+export function Members({ schema, root, legend, hint, required, value, onChange }: { schema: Schema; root: Schema; legend?: string | undefined; hint?: string | undefined; required: boolean; value: Value; onChange: (value: Value) => void }) {
+  const members = typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+  // An object that may be left out asks for its members only once one of them is there.
+  const inUse = required || value !== undefined;
+  const fields = Object.entries(schema.properties ?? {}).map(([name, member]) => (
+    <SchemaField key={name} schema={member} root={root} name={name} required={inUse && (schema.required ?? []).includes(name)} value={members[name]}
+      onChange={(next) => {
+        const changed = withMember(value, name, next);
+        const empty = !required && typeof changed === "object" && changed !== null && Object.keys(changed).length === 0;
+        onChange(empty ? undefined : changed);
+      }} />
+  ));
+  if (!legend) return <div className={styles["members"]}>{fields}</div>;
+  return (
+    <fieldset className={styles["group"]}>
+      <legend>{legend} {!required && <span className="muted">(optional)</span>}</legend>
+      {hint && <p className="muted">{hint}</p>}
+      <div className={styles["members"]}>{fields}</div>
+    </fieldset>
+  );
+}
+
+function Items({ schema, root, name, required, value, onChange }: FieldProps & { schema: Schema }) {
+  const items = Array.isArray(value) ? value : [];
+  const change = (next: Json[]) => onChange(next.length || required ? next : undefined);
+  const label = schema.title || name;
+  return (
+    <fieldset className={styles["group"]}>
+      <legend>{label} {!required && <span className="muted">(optional)</span>}</legend>
+      {schema.description && <p className="muted">{schema.description}</p>}
+      {items.map((item, index) => (
+        <div key={index} className={styles["item"]}>
+          <SchemaField schema={schema.items} root={root} name={`${label} ${index + 1}`} required value={item} onChange={(next) => change(items.with(index, next ?? null))} />
+          <IconButton label={`Remove ${label} ${index + 1}`} icon="trash" size="small" onClick={() => change(items.toSpliced(index, 1))} />
+        </div>
+      ))}
+      <div><Button size="small" icon="plus" onClick={() => change([...items, kindOf(resolved(schema.items, root)) === "object" ? {} : ""])}>Add</Button></div>
+    </fieldset>
+  );
+}
+
+/** The text is kept as it is typed; the value follows as soon as it is JSON. */
+function JsonField({ label, hint, optional, required, value, onChange }: { label: string; hint: string | undefined; optional: boolean; required: boolean; value: Value; onChange: (value: Value) => void }) {
+  const [text, setText] = useState(value === undefined ? "" : JSON.stringify(value, null, 2));
+  const parsed = text === "" ? null : parsedJson(text);
+  return (
+    <TextArea {...{ label, optional }} hint={hint ? `${hint} (JSON)` : "JSON: a text in quotes, a number, an object, a list"} required={required} rows={2} value={text} spellCheck={false}
+      error={parsed && "error" in parsed ? parsed.error : undefined}
+      onChange={(event) => {
+        setText(event.target.value);
+        const now = event.target.value === "" ? null : parsedJson(event.target.value);
+        if (now === null) onChange(undefined);
+        else if ("value" in now) onChange(now.value);
+      }} />
+  );
+}

@@ -1,0 +1,101 @@
+/** Starts an execution: a form made from the schema of the input, or the input as JSON. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { useNavigate } from "react-router";
+
+import { api } from "@/api/client";
+import { asProblem, type Problem } from "@/api/problem";
+import { Button, Dialog, DialogActions, ProblemNote, SkeletonLines, TextArea } from "@/components";
+import { paths } from "@/paths";
+import { checkQuery, versionQuery, type Workflow } from "../data";
+import { hasForm, parsedJson, type Json, resolved, type Schema, startingValue, type Value } from "./form";
+import { lastInput, rememberInput } from "./remembered";
+import { Members } from "./SchemaField";
+import styles from "./Trigger.module.css";
+
+interface TriggerProps {
+  workflow: Workflow;
+  open: boolean;
+  onClose: () => void;
+}
+
+export function TriggerDialog({ workflow, open, onClose }: TriggerProps) {
+  return (
+    <Dialog open={open} onClose={onClose} title={`Trigger ${workflow.name}`}>
+      <Asking workflow={workflow} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+/** An active workflow runs the version that is deployed, a draft its newest. */
+function Asking({ workflow, onClose }: Omit<TriggerProps, "open">) {
+  const version = workflow.status === "active" ? (workflow.deployed_version ?? workflow.version) : workflow.version;
+  const older = version !== workflow.version;
+  const deployed = useQuery({ ...versionQuery(workflow.id, version), enabled: older });
+  const text = older ? deployed.data?.config_yaml : workflow.config_yaml;
+  const check = useQuery({ ...checkQuery(text ?? ""), enabled: text !== undefined });
+  // Without an answer one can still send JSON.
+  if (check.isLoading || (older && deployed.isLoading)) return <SkeletonLines lines={3} />;
+  return <Form workflow={workflow} version={version} schema={check.data?.input_schema} onClose={onClose} />;
+}
+
+function Form({ workflow, version, schema, onClose }: { workflow: Workflow; version: number; schema: unknown; onClose: () => void }) {
+  const navigate = useNavigate();
+  const cache = useQueryClient();
+  const given = (typeof schema === "object" ? schema : null) as Schema | null;
+  const form = hasForm(given) ? given : null;
+  const [value, setValue] = useState<Value>(() => lastInput(workflow.id) ?? (form ? startingValue(form, form) : undefined));
+  const [raw, setRaw] = useState(form === null);
+  const [text, setText] = useState(() => JSON.stringify(value ?? {}, null, 2));
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const parsed = parsedJson(text);
+  const wrong = raw && "error" in parsed ? parsed.error : undefined;
+
+  const turn = () => {
+    if (raw && "value" in parsed) setValue(parsed.value);
+    if (!raw) setText(JSON.stringify(value ?? {}, null, 2));
+    setRaw(!raw);
+  };
+  const send = async (event: FormEvent) => {
+    event.preventDefault();
+    if (wrong) return;
+    const input: Json = raw && "value" in parsed ? parsed.value : (value ?? {});
+    setBusy(true);
+    setProblem(null);
+    try {
+      const started = await api.post("/api/v1/workflows/{id}/trigger", { params: { path: { id: workflow.id } }, body: { trigger_data: input } });
+      rememberInput(workflow.id, input);
+      void cache.invalidateQueries({ queryKey: ["workflow", workflow.id] });
+      onClose();
+      await navigate(paths.execution(started.id));
+    } catch (error) {
+      setProblem(asProblem(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form className={styles["form"]} onSubmit={(event) => void send(event)}>
+      <div className="spread">
+        <span className="muted">Version {version} runs{workflow.status === "draft" ? ", not deployed yet" : ""}.</span>
+        {form && <Button size="small" kind="quiet" onClick={turn} disabled={Boolean(wrong)}>{raw ? "As a form" : "As JSON"}</Button>}
+      </div>
+      {raw || !form ? (
+        <div className={styles["raw"]}>
+          <TextArea label="Input" hint={form ? undefined : "JSON. This workflow does not say what it expects; {} is an empty input."} value={text} rows={10} spellCheck={false} error={wrong} autoFocus onChange={(event) => setText(event.target.value)} />
+        </div>
+      ) : (
+        <>
+          {form.description && <p className="muted">{form.description}</p>}
+          <Members schema={resolved(form, form)} root={form} required value={value} onChange={setValue} />
+        </>
+      )}
+      {problem && <ProblemNote problem={problem} />}
+      <DialogActions>
+        <Button onClick={onClose}>Not now</Button>
+        <Button kind="primary" icon="play" type="submit" busy={busy}>Start</Button>
+      </DialogActions>
+    </form>
+  );
+}
