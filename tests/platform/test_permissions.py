@@ -26,6 +26,18 @@ async def test_giving_one_twice_changes_it_and_the_list_names_people(client: htt
     assert page["items"][0]["user"] == {"id": await id_of(guest), "email": guest.email, "display_name": "Guest"}
 
 
+async def test_somebody_is_named_by_id_or_by_email_and_not_by_both(client: httpx.AsyncClient) -> None:
+    scene = await set_up(client)
+    path = f"/workflows/{(await scene.workflow())['id']}/permissions"
+    guest = await register(client, "guest")
+    made = await scene.owner.post(path, {"email": guest.email, "role": "viewer"})
+    assert (made.status_code, made.json()["user_id"]) == (201, await id_of(guest))
+    both = {"email": guest.email, "user_id": await id_of(guest), "role": "viewer"}
+    assert (await scene.owner.post(path, both)).status_code == 400
+    assert (await scene.owner.post(path, {"role": "viewer"})).status_code == 400
+    assert (await scene.owner.post(path, {"email": "nobody@example.com", "role": "viewer"})).status_code == 404
+
+
 async def test_it_counts_before_the_role_in_the_project_higher_or_lower(client: httpx.AsyncClient) -> None:
     scene = await set_up(client)
     workflow = f"/workflows/{(await scene.workflow())['id']}"

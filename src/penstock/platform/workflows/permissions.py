@@ -1,7 +1,7 @@
 """Who may do more, or less, at one workflow. The rules of granting are those of members."""
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from penstock.http.edge import Call
 from penstock.ids import is_uuid
@@ -19,8 +19,9 @@ from penstock.storage import Transaction, now
 
 
 class NewPermission(Struct, forbid_unknown_fields=True):
-    user_id: str
     role: str
+    user_id: str | UnsetType = UNSET
+    email: str | UnsetType = UNSET
 
 
 async def put(parts: Parts, call: Call, access: Access, body: NewPermission) -> tuple[Permission, bool]:
@@ -28,7 +29,7 @@ async def put(parts: Parts, call: Call, access: Access, body: NewPermission) -> 
     role, id_ = parse_role(body.role), id_of(access)
     async with parts.database.transaction() as tx:
         access = await locked(tx, access, "workflow", id_, Role.ADMIN)
-        user_id = await user_named(tx, NewMember(body.role, user_id=body.user_id))
+        user_id = await user_named(tx, NewMember(body.role, user_id=body.user_id, email=body.email))
         await require_above(tx, access, "workflow", id_, user_id, role)
         before = await _find(tx, id_, user_id)
         if before is None:

@@ -47,7 +47,8 @@ async def list_permissions(request: Req, id: FromPath[str]) -> Answer:  # noqa: 
     guards=[guard],
     tags=["permissions"],
     summary="Give someone a role at this workflow, or change it",
-    description="It counts before any role in the project or above it, whether higher or lower.",
+    description="It counts before any role in the project or above it, whether higher or lower. "
+    "Whose it is, is said by `user_id` or by `email`.",
     operation_class=json_body(NewPermission, {"user_id": shown.PERSON["id"], "role": "editor"}),
     responses={
         200: answer(Permission, "Changed: they had one already.", shown.PERMISSION),
