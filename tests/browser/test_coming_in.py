@@ -63,13 +63,17 @@ async def test_a_session_that_was_ended_elsewhere_leads_to_sign_in(visit: Visit,
     window = await visit()
     page = await person.sign_in(window)
     await expect(page.get_by_role("heading", name="Hello, Ada")).to_be_visible()
+    # All that the page asks by itself is answered: the next request is ours.
+    await page.wait_for_load_state("networkidle")
     await window.context.request.get(f"{window.site}/user/signout")
-    await page.get_by_role("link", name="Open company").click()
+    await page.get_by_role("link", name="New project").click()
+    await page.get_by_label("Name of the project").fill("Too late")
+    await page.get_by_role("button", name="Create project").click()
     await expect(page).to_have_url(re.compile("/sign-in"))
     await page.get_by_label("Email").fill(person.email)
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Sign in").click()
-    await expect(page).to_have_url(f"{window.site}/companies/{company['id']}")
+    await expect(page).to_have_url(f"{window.site}/welcome?company={company['id']}")
 
 
 async def test_no_token_is_kept_where_a_script_of_tomorrow_would_find_it(visit: Visit, person: Person) -> None:
