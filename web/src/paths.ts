@@ -17,6 +17,7 @@ export const paths = {
   company: (company: string) => `/companies/${id(company)}`,
   companyMembers: (company: string) => `/companies/${id(company)}/members`,
   companyProviders: (company: string) => `/companies/${id(company)}/providers`,
+  companyProviderNew: (company: string, type?: string) => `/companies/${id(company)}/providers/new${query({ type })}`,
   companyProvider: (company: string, provider: string) => `/companies/${id(company)}/providers/${id(provider)}`,
   companyAudit: (company: string) => `/companies/${id(company)}/audit`,
   companySettings: (company: string) => `/companies/${id(company)}/settings`,
@@ -43,5 +44,6 @@ export const paths = {
 
   system: () => "/system",
   me: () => "/me",
+  mySignIn: () => "/me/sign-in",
   mySessions: () => "/me/sessions",
 };
