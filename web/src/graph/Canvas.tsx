@@ -152,7 +152,7 @@ function useView(frame: React.RefObject<HTMLDivElement | null>, layout: Layout, 
     const middle = broad && start ? start.x + start.width / 2 : layout.width / 2;
     void flow.setViewport({ x: size.width / 2 - middle * zoom, y: tall ? 4 : (size.height - layout.height * zoom) / 2, zoom });
   };
-  useEffect(() => {
+  const follow = () => {
     const size = frame.current?.getBoundingClientRect();
     const node = graph.nodes.find((part) => isTask(part) && part.reference === selected);
     const box = node && layout.boxes.get(node.id);
@@ -162,9 +162,14 @@ function useView(frame: React.RefObject<HTMLDivElement | null>, layout: Layout, 
     const height = Math.min(box.height, 60) * zoom;
     const seen = left >= 0 && top >= 0 && left + box.width * zoom <= size.width && top + height <= size.height;
     if (!seen) void flow.setCenter(box.x + box.width / 2, box.y + Math.min(box.height, 60) / 2, { zoom: Math.max(zoom, READABLE), duration: 200 });
-  }, [flow, frame, graph, layout, selected]);
+  };
+  // Only what is selected moves the view: a graph that is lit anew stays where it is.
+  useEffect(follow, [flow, frame, graph, layout, selected]);
   return {
-    begin,
+    begin: () => {
+      begin();
+      follow();
+    },
     zoomIn: () => void flow.zoomIn(),
     zoomOut: () => void flow.zoomOut(),
     fit: () => void flow.fitBounds({ x: 0, y: 0, width: layout.width, height: layout.height }, { padding: 0.04 }),
