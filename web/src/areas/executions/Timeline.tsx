@@ -216,14 +216,18 @@ function Row({ one, index, count, top, span, now, chosen, onChoose }: RowProps) 
         {bar && (
           <span className={`${styles["bar"]} ${styles[step.status] ?? ""} ${step.step_type === "wait" || step.step_type === "listen" ? styles["waiting"] : ""}`} style={bar} title={words} />
         )}
-        {bar && <span className={styles["took"]} style={tookAt(bar)}>{step.status === "skipped" ? "skipped" : took}</span>}
+        {bar && <span className={`${styles["took"]} ${roomBeside(bar) ? "" : styles["inside"]}`} style={tookAt(bar)}>{step.status === "skipped" ? "skipped" : took}</span>}
       </div>
     </div>
   );
 }
 
+const ENOUGH = 12; // percent of the line that the words take at most
+
+const roomBeside = (bar: { left: string; width: string }) => parseFloat(bar.left) + parseFloat(bar.width) < 100 - ENOUGH || parseFloat(bar.left) > ENOUGH;
+
 /** Beside the bar, on whichever side there is room. */
 function tookAt(bar: { left: string; width: string }): { left?: string; right?: string } {
   const [left, width] = [parseFloat(bar.left), parseFloat(bar.width)];
-  return left + width < 88 ? { left: `${left + width}%` } : left > 12 ? { right: `${100 - left}%` } : { right: "0" };
+  return left + width < 100 - ENOUGH ? { left: `${left + width}%` } : left > ENOUGH ? { right: `${100 - left}%` } : { right: "0" };
 }
