@@ -79,6 +79,13 @@ export class Session {
     await this.#ask("/user/forgotpassword", { email });
   }
 
+  /** Another email or password. A new password ends every other session and renews this one, so the token is, too. */
+  async changeAccount(fields: Record<string, string>): Promise<void> {
+    await this.#ask("/user/update", fields);
+    this.#forget();
+    await this.renew();
+  }
+
   async signOut(): Promise<void> {
     await this.#send("/user/signout", { method: "GET" });
     this.#leave();

@@ -2,6 +2,7 @@
 import type { RouteObject } from "react-router";
 
 export const routes: RouteObject[] = [
-  { path: "me", lazy: () => import("../Coming") },
-  { path: "me/sessions", lazy: () => import("../Coming") },
+  { path: "me", lazy: () => import("./Profile") },
+  { path: "me/sign-in", lazy: () => import("./SignIn") },
+  { path: "me/sessions", lazy: () => import("./Sessions") },
 ];
