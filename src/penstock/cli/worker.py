@@ -7,7 +7,6 @@ from typing import Annotated
 import structlog
 from cyclopts import Parameter
 
-from penstock.cli.errors import CommandError
 from penstock.cli.options import ConfigFile, DatabaseAddress
 from penstock.cli.shown import address
 from penstock.egress import Egress
@@ -45,19 +44,19 @@ async def _work(settings: Settings) -> None:
     try:
         vault = Vault(settings, await server_secret(database, settings.jwt_secret.reveal()))
         egress = Egress(settings.egress_deny, settings.egress_allow)
-        try:
-            async with temporal_worker(settings, database, vault, egress):
-                log.info(
-                    "working",
-                    temporal=settings.temporal_address,
-                    task_queue=settings.temporal_task_queue,
-                    database=address(settings.database.reveal()),
-                )
+        async with temporal_worker(settings, database, vault, egress, stop):
+            if not stop.is_set():
+                _announce(settings)
                 await stop.wait()
                 log.info("draining", seconds=int(settings.worker_drain))
-        except RuntimeError as error:
-            raise CommandError(
-                f"cannot work for Temporal at {settings.temporal_address} ({error}); check temporal_address"
-            ) from error
     finally:
         await database.close()
+
+
+def _announce(settings: Settings) -> None:
+    log.info(
+        "working",
+        temporal=settings.temporal_address,
+        task_queue=settings.temporal_task_queue,
+        database=address(settings.database.reveal()),
+    )

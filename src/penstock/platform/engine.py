@@ -1,5 +1,6 @@
 """The engine of this server: which one the settings ask for, and what the platform lends it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
@@ -73,14 +74,20 @@ async def _start_on_temporal(
 
 
 @asynccontextmanager
-async def temporal_worker(settings: Settings, database: Database, vault: Vault, egress: Egress) -> AsyncIterator[None]:
-    """A worker on the cluster that the settings name, for as long as the block lasts."""
+async def temporal_worker(
+    settings: Settings, database: Database, vault: Vault, egress: Egress, stop: asyncio.Event
+) -> AsyncIterator[None]:
+    """A worker on the cluster that the settings name, for as long as the block lasts. The cluster may be away when it
+    begins: it is waited for until `stop`."""
     require_temporal()
-    from penstock.engine.temporal.connection import Cluster, connect  # noqa: PLC0415 - an optional package
+    from penstock.engine.temporal.connection import Cluster, connect_in_time  # noqa: PLC0415 - an optional package
     from penstock.engine.temporal.worker import WorkerLimits, working  # noqa: PLC0415
 
     cluster = Cluster.of(settings)
-    client = await connect(cluster, vault, database, lazy=False)
+    client = await connect_in_time(cluster, vault, database, stop)
+    if client is None:
+        yield
+        return
     async with performing(egress, task_limits(settings), jq_of(settings)) as performer:
         performer.tools.http.rotated = StoredTokens(database, vault)
         parts = EngineParts()

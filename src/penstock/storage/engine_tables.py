@@ -51,6 +51,8 @@ inbox = Table(
         sqlite_where=text("consumed = 0"),
         postgresql_where=text("consumed = false"),
     ),
+    # What came after something, and the newest: whoever listens on Temporal looks, and is looked after.
+    Index("ix_inbox_listed", "project_id", "id"),
     Index(None, "expires_at"),
     sqlite_autoincrement=True,
 )

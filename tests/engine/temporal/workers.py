@@ -1,5 +1,6 @@
 """A worker in this process, as `penstock worker` would be; and what one does that takes over from another."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -27,7 +28,7 @@ async def working(**given: Any) -> AsyncIterator[Client]:
     """The client sees what the worker sees."""
     async with _opened(given) as (settings, database, vault):
         egress = Egress(settings.egress_deny, settings.egress_allow)
-        async with temporal_worker(settings, database, vault, egress):
+        async with temporal_worker(settings, database, vault, egress, asyncio.Event()):
             yield await connect(Cluster.of(settings), vault, database, lazy=False)
 
 

@@ -20,6 +20,7 @@ from penstock.engine.faults import Fault, runtime
 from penstock.engine.host import ChildOf
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.temporal import ends, passed, written
+from penstock.engine.temporal.restoring import restorable, stored_bytes
 from penstock.storage import Duplicate, Refused, Statement, StorageError
 from penstock.storage.platform_tables import executions
 
@@ -33,6 +34,7 @@ class Near:
     def __init__(self, parts: EngineParts, born: Callable[[Sequence[str]], None], came: Callable[[str], None]) -> None:
         parts.families = Families()
         self._parts = parts
+        self._recording = written.Recording(parts.database)
         self._links = Links(parts)
         self._subflows = Subflows(parts)
         self._born = born
@@ -57,9 +59,10 @@ class Near:
         sealed = await database.one(SEALED, id_=execution.id)
         execution.sealed = None if sealed is None else sealed["sealed_input"]
         steps: list[dict[str, Any]] = []
+        stored = 0
         if execution.status == "running" or "rerun_of" in execution.details:
             rows = await database.all(statements.STEPS, execution_id=execution.id)
-            steps = [{name: row[name] for name in statements.STEP_MEMBERS} for row in rows]
+            steps, stored = restorable(rows), stored_bytes(rows)
         error, secrets = None, {}
         try:
             workflow = await definitions.get(execution.workflow_id, execution.version)
@@ -74,6 +77,7 @@ class Near:
             recorded=int(recorded[0]) if recorded is not None else 0,
             secrets=secrets,
             steps=steps,
+            stored=stored,
             asked=None if wanted is None else wanted[0],
             error=error,
         )
@@ -83,7 +87,7 @@ class Near:
     async def record(self, batch: passed.Batch) -> bool:
         """False when it can never be written: its execution was deleted, or something in it does not fit."""
         try:
-            await written.write(self._parts.database, batch)
+            await self._recording.write(batch)
         except (Refused, Duplicate) as error:
             log.error(
                 "an execution cannot be stored and is given up", execution_id=batch.execution_id, error=str(error)

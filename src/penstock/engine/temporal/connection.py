@@ -1,15 +1,22 @@
 """The way to a Temporal cluster."""
 
+import asyncio
+import math
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 import msgspec
+import structlog
 from temporalio.client import Client, TLSConfig
 
 from penstock.engine.embedded.sealing import Seal
 from penstock.engine.temporal.payloads import data_converter
 from penstock.settings import Settings, SettingsError
 from penstock.storage import Database
+from penstock.storage.backoff import delays
+
+log = structlog.get_logger()
 
 RPC = timedelta(seconds=5)
 # After that long without a word, a worker that computes for a workflow is taken for lost.
@@ -52,6 +59,23 @@ async def connect(cluster: Cluster, seal: Seal, database: Database, *, lazy: boo
         api_key=cluster.api_key or None,
         lazy=lazy,
     )
+
+
+async def connect_in_time(cluster: Cluster, seal: Seal, database: Database, stop: asyncio.Event) -> Client | None:
+    """When the cluster answers, however long that takes; None when there was no more need of it."""
+    for delay in delays(first=0.2, most=5.0, total=math.inf):
+        try:
+            return await connect(cluster, seal, database, lazy=False)
+        except RuntimeError as error:
+            log.warning(
+                "Temporal does not answer; is temporal_address right?", address=cluster.address, error=str(error)
+            )
+        with suppress(TimeoutError):
+            async with asyncio.timeout(delay):
+                await stop.wait()
+        if stop.is_set():
+            break
+    return None
 
 
 def _tls(cluster: Cluster) -> TLSConfig | bool:

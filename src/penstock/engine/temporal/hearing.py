@@ -78,10 +78,9 @@ class Hearing:
             since_=asked.since,
             now=now(),
         )
-        if not rows:
-            # What comes from here on is rung for again, should the first ring be lost.
-            async with self._database.transaction() as tx:
-                await tx.run(_SEEN, execution_id_=asked.execution_id, position_=asked.position, seen=last)
+        # It looks again by itself until there is nothing more. What comes after this is rung for, twice if need be.
+        async with self._database.transaction() as tx:
+            await tx.run(_SEEN, execution_id_=asked.execution_id, position_=asked.position, seen=last)
         return [(int(row["id"]), str(row["event"])) for row in rows]
 
     async def _last(self) -> int:

@@ -48,6 +48,10 @@ class TemporalHost(EmbeddedHost):
         self._bell = bell
         self._steps_begun = 0
 
+    def stored(self, count: int) -> None:
+        """Bytes of all that it has stored in earlier histories."""
+        self._stored_bytes = count
+
     # Time and chance
 
     def now(self) -> int:

@@ -45,6 +45,7 @@ class Life(Run):
         host = TemporalHost(execution, definition, Secrets(loaded.secrets), self._parts, self._bell)
         rows: list[Any] = loaded.steps
         host.restore(rows)
+        host.stored(loaded.stored)
         self.host = host
         if execution.paused_at is not None:
             host.pause()

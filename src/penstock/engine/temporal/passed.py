@@ -26,6 +26,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """The number of the last batch that was written."""
     secrets: dict[str, str] = {}
     steps: list[Json] = []
+    stored: int = 0
+    """Bytes of all its steps, those that are not here among them."""
     asked: str | None = None
     error: Error | None = None
     """Why it cannot be walked."""

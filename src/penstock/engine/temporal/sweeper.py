@@ -1,6 +1,7 @@
 """Looks after what was stored and not sent: a process died in between, or Temporal was away. Runs in every process."""
 
 import asyncio
+import time
 
 import structlog
 from sqlalchemy import bindparam, func, select
@@ -14,6 +15,7 @@ from penstock.storage.platform_tables import executions
 log = structlog.get_logger()
 _LOOK_EVERY = 1.0
 _SOON = 1_000_000  # microseconds in which whoever stored something sends it, too
+_AGAIN_AFTER = 10.0
 _PAGE = 200
 
 _PENDING = Statement(
@@ -39,6 +41,7 @@ class Sweeper:
     def __init__(self, database: Database, reach: Reach) -> None:
         self._database = database
         self._reach = reach
+        self._sent: dict[tuple[str, str], float] = {}
 
     async def run(self) -> None:
         while True:
@@ -63,10 +66,18 @@ class Sweeper:
             after = int(rows[-1]["created_at"])
 
     async def _see_to_asked(self) -> None:
-        for execution_id, what in await self._database.all(statements.ASKED):
-            if not await self._reach.ask(str(execution_id), str(what)):
-                await self._reach.start(str(execution_id))
+        for row in await self._database.all(statements.ASKED):
+            execution_id, what = str(row[0]), str(row[1])
+            if self._may_send(execution_id, what) and not await self._reach.ask(execution_id, what):
+                await self._reach.start(execution_id)
 
     async def _ring_again(self) -> None:
         rows = await self._database.all(_BEHIND)
-        await asyncio.gather(*(self._reach.ring(str(row[0])) for row in rows))
+        behind = [str(row[0]) for row in rows]
+        await asyncio.gather(*(self._reach.ring(id_) for id_ in behind if self._may_send(id_, "ring")))
+
+    def _may_send(self, execution_id: str, what: str) -> bool:
+        """Not at every look: each signal is an event in a history, and whoever does not answer may only be busy."""
+        at = time.monotonic()
+        self._sent = {name: since for name, since in self._sent.items() if at - since < _AGAIN_AFTER}
+        return self._sent.setdefault((execution_id, what), at) == at

@@ -1,15 +1,20 @@
 """A batch of a walk, written to the platform's tables: once, and in order."""
 
+import asyncio
+from collections.abc import Iterator, Sequence
+
 from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from penstock.engine.embedded import listener, statements
 from penstock.engine.embedded.sealing import SEAL_INPUT, SEAL_OUTPUT
-from penstock.engine.embedded.writer import Portion, hold_in_place, write_rows
+from penstock.engine.embedded.writer import Portion, Row, hold_in_place, write_rows
 from penstock.engine.temporal.passed import Batch
 from penstock.storage import Database, Statement
+from penstock.storage.database import Busy, Unavailable
 from penstock.storage.engine_tables import temporal_executions, temporal_listeners
 
+_AT_ONCE = 200
 DROP_LISTENER = Statement(
     delete(temporal_listeners).where(
         temporal_listeners.c.execution_id == bindparam("execution_id_"),
@@ -51,11 +56,78 @@ def name_of(statement: Statement) -> str:
     return _NAMES[statement]
 
 
-async def write(database: Database, batch: Batch) -> None:
-    writes = [(_STATEMENTS[name], row) for name, row in batch.writes]
-    portion = Portion({}, writes, batch.events, batch.logs, batch.changes)
-    events_in = [row for statement, row in writes if statement is statements.ADD_EVENT_IN and isinstance(row, dict)]
+async def write(database: Database, batches: Sequence[Batch]) -> None:
+    """As one transaction: all of them, but for those that were written before."""
+    portions = {batch.execution_id: _portion(batch) for batch in batches}
     async with database.transaction() as tx:
-        await hold_in_place(tx, [portion], events_in)
-        if await tx.run(_NUMBER, execution_id=batch.execution_id, number=batch.number):
-            await write_rows(tx, [portion])
+        await hold_in_place(
+            tx, list(portions.values()), [row for each in portions.values() for row in _events_in(each)]
+        )
+        for batch in sorted(batches, key=lambda batch: batch.execution_id):
+            if not await tx.run(_NUMBER, execution_id=batch.execution_id, number=batch.number):
+                del portions[batch.execution_id]
+        await write_rows(tx, list(portions.values()))
+
+
+def _portion(batch: Batch) -> Portion:
+    writes = [(_STATEMENTS[name], row) for name, row in batch.writes]
+    return Portion({}, writes, batch.events, batch.logs, batch.changes)
+
+
+def _events_in(portion: Portion) -> Iterator[Row]:
+    for statement, row in portion.writes:
+        if statement is statements.ADD_EVENT_IN and isinstance(row, dict):
+            yield row
+
+
+class Recording:
+    """What the workflows of a worker have to write at the same time is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: list[_Waiting] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def write(self, batch: Batch) -> None:
+        """Returns when it is durable."""
+        done = asyncio.get_running_loop().create_future()
+        self._waiting.append((batch, done))
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._run())
+        await done
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                taken, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
+                await self._write(taken)
+        finally:
+            self._writing = None
+
+    async def _write(self, taken: "list[_Waiting]") -> None:
+        try:
+            await write(self._database, [batch for batch, _ in taken])
+        except (Busy, Unavailable) as error:
+            _tell(taken, error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told to whom it concerns
+            if len(taken) == 1:
+                _tell(taken, error)
+                return
+            # One of them can never be written; the others can.
+            for half in (taken[: len(taken) // 2], taken[len(taken) // 2 :]):
+                await self._write(half)
+        else:
+            _tell(taken, None)
+
+
+_Waiting = tuple[Batch, "asyncio.Future[None]"]
+
+
+def _tell(told: list[_Waiting], error: Exception | None) -> None:
+    for _, done in told:
+        if done.done():
+            continue
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)

@@ -32,6 +32,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("execution_id", "position", name=op.f("pk_temporal_listeners")),
     )
     op.create_index(op.f("ix_temporal_listeners_project_id"), "temporal_listeners", ["project_id"], unique=False)
+    op.create_index("ix_inbox_listed", "inbox", ["project_id", "id"], unique=False)
     op.create_table(
         "temporal_payloads",
         sa.Column("execution_id", _ID, nullable=False),
