@@ -40,7 +40,7 @@ class Social(Struct, frozen=True):
     url: str
 
 
-class Company(Struct, frozen=True):
+class CompanyMethod(Struct, frozen=True):
     """A provider of the company that the email belongs to. The browser goes to `url`; or, where `takes_password`, a
     user name and a password are sent there as JSON. Where it is `required`, nothing else opens the account."""
 
@@ -54,7 +54,7 @@ class Company(Struct, frozen=True):
 class Methods(Struct, frozen=True):
     password: bool
     providers: list[Social]
-    companies: list[Company]
+    companies: list[CompanyMethod]
 
 
 _EXAMPLE = {
@@ -94,16 +94,16 @@ async def methods(request: Req) -> Answer:
     return json(Methods(not any(one.required for one in found), social, found))
 
 
-async def _companies(parts: Parts, email: str) -> list[Company]:
+async def _companies(parts: Parts, email: str) -> list[CompanyMethod]:
     if await saml_registry.provider_for(parts.database, parts.accounts.hooks, email) is not None:
         there = f"/user/auth?{urlencode({'sso': '1', 'email': email})}"
-        return [Company("Single sign-on", "saml", there, takes_password=False, required=True)]
+        return [CompanyMethod("Single sign-on", "saml", there, takes_password=False, required=True)]
     found = []
     for id_, name, kind in await parts.database.all(_OF_DOMAIN, domain=emails.domain(email)):
         takes_password = isinstance(parts.iam.types.find(kind), TakesPasswords)
         if takes_password or kind in _BROWSER:
             there = f"/api/v1/auth/iam/{id_}"
-            found.append(Company(name, kind, there, takes_password=takes_password, required=False))
+            found.append(CompanyMethod(name, kind, there, takes_password=takes_password, required=False))
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from litestar import Request, get, post
 from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import Example
 from msgspec import Struct
 
 from penstock.dsl.schema import json_schema
@@ -80,6 +81,7 @@ async def check(request: Req) -> Answer:
             description="The schema (draft 2020-12), with its ETag.",
             media_type="application/schema+json",
             generate_examples=False,
+            examples=[Example(value={"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"})],
         ),
         304: ResponseSpec(None, description="It is the one that you have."),
     },
