@@ -33,7 +33,7 @@ export function Actions({ context }: { context: WorkflowContext }) {
   );
 }
 
-export function useDeploy(id: string) {
+function useDeploy(id: string) {
   const cache = useQueryClient();
   const [busy, setBusy] = useState(false);
   const deploy = async () => {

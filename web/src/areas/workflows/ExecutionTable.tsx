@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 
-import { Duration, Status, Table, Time } from "@/components";
+import { type Column, Duration, Status, Table, Time } from "@/components";
 import { paths } from "@/paths";
 import type { Execution } from "./data";
 import styles from "./Workflows.module.css";
@@ -9,7 +9,7 @@ import styles from "./Workflows.module.css";
 const TRIGGERS: Record<string, string> = { manual: "By hand", schedule: "Schedule", event: "Event", link: "Link", subflow: "Workflow" };
 
 /** Executions, the newest first. */
-export function ExecutionTable({ label, executions, empty }: { label: string; executions: Execution[]; empty: ReactNode }) {
+export function ExecutionTable({ label, executions, empty, compact }: { label: string; executions: Execution[]; empty: ReactNode; compact?: boolean }) {
   return (
     <Table
       label={label}
@@ -20,8 +20,8 @@ export function ExecutionTable({ label, executions, empty }: { label: string; ex
         { key: "started", head: "Started", width: "minmax(8rem, 1.2fr)", cell: (row) => <Link to={paths.execution(row.id)}><Time at={row.started_at ?? row.created_at} /></Link> },
         { key: "status", head: "Status", width: "minmax(7.5rem, 1fr)", cell: (row) => <Status status={row.status} /> },
         { key: "error", head: "What happened", width: "minmax(6rem, 3fr)", wide: true, cell: (row) => <span className={styles["error"]} title={row.error_message ?? undefined}>{row.error_message ?? ""}</span> },
-        { key: "trigger", head: "By", width: "minmax(6rem, 0.8fr)", wide: true, cell: (row) => TRIGGERS[row.trigger_type] ?? row.trigger_type },
-        { key: "version", head: "Version", width: "minmax(4.5rem, 0.5fr)", align: "end", wide: true, cell: (row) => row.version },
+        ...(compact ? [] : [{ key: "trigger", head: "By", width: "minmax(6rem, 0.8fr)", wide: true, cell: (row: Execution) => TRIGGERS[row.trigger_type] ?? row.trigger_type } satisfies Column<Execution>,
+        { key: "version", head: "Version", width: "minmax(5rem, 0.5fr)", align: "end", wide: true, cell: (row: Execution) => row.version } satisfies Column<Execution>]),
         { key: "duration", head: "Took", width: "minmax(5rem, 0.8fr)", align: "end", cell: (row) => <Duration ms={row.duration_ms} /> },
       ]}
     />

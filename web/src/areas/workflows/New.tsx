@@ -4,7 +4,7 @@ import { useEffect } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
 
 import { api, type Schema } from "@/api/client";
-import { Button, CodeBlock, ErrorState, Field, Page, ProblemNote, SkeletonLines, Tabs, TextArea, toast } from "@/components";
+import { Button, CodeBlock, ErrorState, Field, Page, ProblemNote, SkeletonLines, Tabs, toast } from "@/components";
 import { useInProject } from "@/frame/scope";
 import { Graph } from "@/graph";
 import { useSubmit } from "@/lib/useSubmit";
@@ -56,10 +56,9 @@ function Preview({ template, project, tab, onTab }: { template: Template; projec
   const text = empty ? emptyDefinition("my-workflow") : template.config_yaml;
   const check = useQuery(checkQuery(text));
   const { busy, problem, onSubmit } = useSubmit(async (field) => {
-    const description = field("description").trim();
     const made = await api.post("/api/v1/projects/{pid}/workflows", {
       params: { path: { pid: project } },
-      body: { name: field("name"), config_yaml: empty ? emptyDefinition(field("name")) : template.config_yaml, ...(description ? { description } : {}) },
+      body: { name: field("name"), config_yaml: empty ? emptyDefinition(field("name")) : template.config_yaml },
     });
     void cache.invalidateQueries({ queryKey: ["workflows"] });
     toast(`${made.name} is ready. Run it with “Trigger”.`);
@@ -70,11 +69,12 @@ function Preview({ template, project, tab, onTab }: { template: Template; projec
   }, []);
   return (
     <div id="preview" className={styles["preview"]}>
-      <form className={`card stack`} onSubmit={onSubmit}>
-        <Field label="Name of the workflow" name="name" required defaultValue={empty ? "" : template.title} maxLength={255} error={problem?.field("name")} />
-        <TextArea label="Description" name="description" optional rows={2} error={problem?.field("description")} />
+      <form className="card stack" onSubmit={onSubmit}>
+        <div className={styles["side"]}>
+          <Field label="Name of the workflow" name="name" required defaultValue={empty ? "" : template.title} maxLength={255} error={problem?.field("name")} />
+          <Button kind="primary" type="submit" busy={busy}>Create workflow</Button>
+        </div>
         {problem && <ProblemNote problem={problem} />}
-        <div><Button kind="primary" type="submit" busy={busy}>Create workflow</Button></div>
       </form>
       <Tabs
         label="The template"

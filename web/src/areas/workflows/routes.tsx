@@ -13,10 +13,10 @@ export const routes: RouteObject[] = [
     lazy: () => import("./Workflow"),
     children: [
       { index: true, lazy: () => import("./overview/Overview") },
-      { path: "edit", lazy: () => import("../Coming") },
+      { path: "edit", lazy: () => import("./editor/Edit") },
       { path: "runs", lazy: () => import("./Runs") },
-      { path: "versions", lazy: () => import("../Coming") },
-      { path: "versions/:version", lazy: () => import("../Coming") },
+      { path: "versions", lazy: () => import("./versions/Versions") },
+      { path: "versions/:version", lazy: () => import("./versions/Versions") },
       { path: "logs", lazy: () => import("./Logs") },
       { path: "events", lazy: () => import("./Events") },
       { path: "links", lazy: () => import("./Links") },

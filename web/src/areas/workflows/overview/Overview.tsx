@@ -38,7 +38,7 @@ export function Component() {
             </div>
           </Section>
           <Section title="Recent executions" actions={<Link to={paths.workflowRuns(id)}>All executions</Link>}>
-            <ExecutionTable label="Recent executions" executions={data.recent_executions} empty={
+            <ExecutionTable compact label="Recent executions" executions={data.recent_executions} empty={
               <EmptyState icon="play" title="It has not run yet" actions={may("editor") && workflow.validation.valid ? <Button kind="primary" icon="play" onClick={trigger}>Trigger</Button> : <ButtonLink to={paths.workflowEdit(id)}>Open the editor</ButtonLink>}>
                 {workflow.validation.valid ? "Start it once: you see every step as it happens." : "It is not valid yet. The editor says what is missing."}
               </EmptyState>

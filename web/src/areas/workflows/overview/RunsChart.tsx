@@ -71,7 +71,7 @@ function options(element: HTMLElement, hours: () => Hour[]): UPlot.Options {
     select: { show: false, left: 0, top: 0, width: 0, height: 0 },
     scales: { x: { time: true, range: (_, low, high) => [low - 1800, high + 1800] }, y: { range: (_, __, high) => [0, Math.max(4, Math.ceil(high * 1.1))] } },
     axes: [
-      { ...axis, grid: { show: false }, space: 60, values: (_, ticks) => ticks.map((tick) => new Date(tick * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })) },
+      { ...axis, grid: { show: false }, size: 28, space: 60, values: (_, ticks) => ticks.map((tick) => new Date(tick * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })) },
       { ...axis, size: 42, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6] },
     ],
     series: [{}, ...[...STACK].reverse().map((status) => ({ label: status, fill: colour(COLOURS[status]), width: 0, points: { show: false }, ...(bars ? { paths: bars } : {}) }))],

@@ -1,0 +1,106 @@
+/** Every version that was saved: who, when, what changed, and back to one. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense, useState } from "react";
+import { Link, useNavigate, useParams, useSearchParams } from "react-router";
+
+import { api } from "@/api/client";
+import { Badge, Button, ConfirmDialog, ErrorState, Pagination, Select, Skeleton, SkeletonLines, Time, toast, usePage } from "@/components";
+import { paths } from "@/paths";
+import { changed, changeWorkflow, peopleQuery, versionQuery } from "../data";
+import { useWorkflow } from "../Workflow";
+import styles from "./Versions.module.css";
+
+const DiffView = lazy(() => import("../editor/DiffView"));
+const PAGE = 20;
+
+export function Component() {
+  const { id, workflow } = useWorkflow();
+  const params = useParams();
+  const [search] = useSearchParams();
+  const [page, goTo] = usePage();
+  const list = useQuery({
+    queryKey: ["workflow", id, "versions", page, workflow.version],
+    queryFn: () => api.get("/api/v1/workflows/{id}/versions", { params: { path: { id }, query: { page, page_size: PAGE } } }),
+  });
+  const people = useQuery(peopleQuery(id));
+  const chosen = Number(params["version"]) || workflow.version;
+  const against = Number(search.get("against")) || Math.max(1, chosen - 1);
+  if (list.error) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />;
+  const nameOf = (user: string) => people.data?.items.find((one) => one.user.id === user)?.user.display_name ?? "Somebody who left";
+  return (
+    <div className={styles["versions"]}>
+      <div className="stack">
+        {!list.data ? <SkeletonLines lines={6} height="3rem" /> : (
+          <ol className={styles["list"]} aria-label="Versions">
+            {list.data.items.map((one) => (
+              <li key={one.version}>
+                <Link to={`${paths.workflowVersion(id, one.version)}${page > 1 ? `?page=${page}` : ""}`} aria-current={one.version === chosen ? "true" : undefined}>
+                  <b>Version {one.version}</b>
+                  {one.version === workflow.deployed_version && <Badge tone="ok" icon="check">Deployed</Badge>}
+                  <span>{people.isPending ? "…" : nameOf(one.created_by)}, <Time at={one.created_at} /></span>
+                </Link>
+              </li>
+            ))}
+          </ol>
+        )}
+        {list.data && <Pagination page={page} pageSize={PAGE} total={list.data.total} onPage={goTo} />}
+      </div>
+      <Compared version={chosen} against={against} />
+    </div>
+  );
+}
+
+function Compared({ version, against }: { version: number; against: number }) {
+  const { id, workflow } = useWorkflow();
+  const navigate = useNavigate();
+  const after = useQuery(versionQuery(id, version));
+  const before = useQuery(versionQuery(id, against));
+  const error = after.error ?? before.error;
+  const others = Array.from({ length: Math.min(200, workflow.version) }, (_, index) => workflow.version - index);
+  if (!others.includes(against)) others.push(against);
+  return (
+    <section className={styles["compared"]} aria-label={`Version ${version}`}>
+      <div className="spread">
+        <div className={styles["choice"]}>
+          <h2>Version {version}</h2>
+          {workflow.version > 1 && (
+            <Select label="Compared with version" value={against} onChange={(event) => void navigate(paths.workflowVersion(id, version, Number(event.target.value)), { replace: true })}>
+              {others.map((one) => <option key={one} value={one}>{one}</option>)}
+            </Select>
+          )}
+        </div>
+        <Restore version={version} text={after.data?.config_yaml} />
+      </div>
+      {error ? <ErrorState error={error} /> : after.data && before.data ? (
+        <>
+          {before.data.config_yaml === after.data.config_yaml && <p className="muted">{version === against ? (version === 1 ? "This is the first version: all of it is new." : "The same version: nothing differs.") : "Nothing differs between the two."}</p>}
+          <Suspense fallback={<Skeleton height="24rem" />}>
+            <DiffView before={version === 1 && against === 1 ? "" : before.data.config_yaml} after={after.data.config_yaml} labels={[version === 1 && against === 1 ? "Nothing" : `Version ${against}`, `Version ${version}`]} />
+          </Suspense>
+        </>
+      ) : <Skeleton height="24rem" />}
+    </section>
+  );
+}
+
+function Restore({ version, text }: { version: number; text: string | undefined }) {
+  const { id, workflow, etag, may } = useWorkflow();
+  const [asking, setAsking] = useState(false);
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  if (!may("editor") || text === undefined || text === workflow.config_yaml) return null;
+  const restore = async () => {
+    const now = await changeWorkflow(id, etag, { config_yaml: text });
+    changed(cache, id, now);
+    toast(`Version ${version} is back, as version ${now.workflow.version}.`);
+    await navigate(paths.workflowVersion(id, now.workflow.version));
+  };
+  return (
+    <>
+      <Button icon="refresh" onClick={() => setAsking(true)}>Restore version {version}</Button>
+      <ConfirmDialog open={asking} onClose={() => setAsking(false)} onConfirm={restore} title={`Restore version ${version}?`} action={`Save as version ${workflow.version + 1}`} danger={false}>
+        <p>Its text becomes the newest version, {workflow.version + 1}. All others are kept, and what is deployed stays deployed.</p>
+      </ConfirmDialog>
+    </>
+  );
+}
