@@ -10,6 +10,7 @@ const SHAPES = {
   alert: "M10 3.5l7 12.5H3zM10 8.3v3.4M10 13.9v.1",
   skip: "M5 5l6 5-6 5zM14.5 5v10",
   dash: "M5 10h10",
+  download: "M10 4v8.5M6.5 9.5L10 13l3.5-3.5M4.5 16h11",
   search: "M9 4a5 5 0 1 0 0 10a5 5 0 0 0 0-10zM12.7 12.7l3.8 3.8",
   menu: "M3.5 6h13M3.5 10h13M3.5 14h13",
   down: "M5.5 8l4.5 4.5L14.5 8",

@@ -5,6 +5,9 @@ import { companyQuery, useInCompany } from "@/frame/scope";
 import { organizationsQuery, projectsQuery } from "@/api/places";
 import { ButtonLink, EmptyState, ErrorState, Page, Section, SkeletonLines } from "@/components";
 import { paths } from "@/paths";
+import { useMyRole } from "../team/access";
+import { NewOrganization } from "../team/NewOrganization";
+import { atLeast } from "../team/roles";
 import { Projects } from "./Home";
 import styles from "./Home.module.css";
 
@@ -18,13 +21,14 @@ export function Component() {
   if (company.error) return <Page title="Company"><ErrorState error={company.error} onRetry={() => void company.refetch()} /></Page>;
   const items = organizations.data?.items ?? [];
   const nothing = projects.data?.total === 0 && items.length === 0;
-  const create = <ButtonLink kind="primary" icon="plus" to={`${paths.welcome()}?company=${companyId}`}>New project</ButtonLink>;
+  const own = useMyRole("company", companyId);
+  const create = atLeast(own, "editor") && <ButtonLink kind="primary" icon="plus" to={`${paths.welcome()}?company=${companyId}`}>New project</ButtonLink>;
   return (
     <Page
       title={company.data?.name ?? "Company"}
       about={company.data && (company.data.parent_id ? "Organization" : "Company")}
       crumbs={parent.data ? [{ to: paths.company(parent.data.id), label: parent.data.name }] : []}
-      actions={nothing ? undefined : create}
+      actions={<>{atLeast(own, "admin") && company.data?.parent_id === null && <NewOrganization company={companyId} />}{!nothing && create}</>}
     >
       {nothing ? (
         <div className="card">

@@ -6,6 +6,8 @@ import { meQuery } from "@/api/me";
 import { type Company, companiesQuery, organizationsQuery, projectsQuery } from "@/api/places";
 import { ButtonLink, EmptyState, ErrorState, Icon, Page, Section, Skeleton, SkeletonLines, Status, Table, Time } from "@/components";
 import { paths } from "@/paths";
+import { useMyRole } from "../team/access";
+import { atLeast } from "../team/roles";
 import styles from "./Home.module.css";
 
 const recentQuery = {
@@ -32,6 +34,7 @@ export function Component() {
 
 function CompanyProjects({ company }: { company: Company }) {
   const organizations = useQuery(organizationsQuery(company.id));
+  const own = useMyRole("company", company.id);
   return (
     <Section title={company.name} actions={<Link to={paths.company(company.id)}>Open company</Link>}>
       <div className={styles["grid"]}>
@@ -39,10 +42,12 @@ function CompanyProjects({ company }: { company: Company }) {
         {(organizations.data?.items ?? []).map((one) => (
           <Projects key={one.id} holder={one.id} of={one.name} />
         ))}
-        <Link to={`${paths.welcome()}?company=${company.id}`} className={`${styles["tile"]} ${styles["new"]}`}>
-          <b><Icon name="plus" /> New project</b>
-          <span>A place for workflows, their secrets and the people who run them.</span>
-        </Link>
+        {atLeast(own, "editor") && (
+          <Link to={`${paths.welcome()}?company=${company.id}`} className={`${styles["tile"]} ${styles["new"]}`}>
+            <b><Icon name="plus" /> New project</b>
+            <span>A place for workflows, their secrets and the people who run them.</span>
+          </Link>
+        )}
       </div>
     </Section>
   );

@@ -33,7 +33,7 @@ function Email() {
     <Section title="Email">
       <form key={me.data.email} className={`card ${styles["form"]}`} onSubmit={onSubmit}>
         <Field label="Email" name="email" type="email" required autoComplete="email" defaultValue={me.data.email} />
-        <Field label="Your password" name="current_password" type="password" autoComplete="current-password" hint="To see that it is you. Leave it empty if you have none." />
+        <Field label="Current password" name="current_password" type="password" autoComplete="current-password" hint="To see that it is you. Leave it empty if you have none." />
         {problem && <ProblemNote problem={problem} />}
         <div><Button type="submit" busy={busy}>Change email</Button></div>
       </form>
@@ -51,7 +51,7 @@ function Password() {
   return (
     <Section title="Password">
       <form key={done} className={`card ${styles["form"]}`} onSubmit={onSubmit}>
-        <Field label="Password until now" name="current_password" type="password" autoComplete="current-password" hint="Leave it empty if you came in through a provider and never set one." />
+        <Field label="Current password" name="current_password" type="password" autoComplete="current-password" hint="Leave it empty if you came in through a provider and never set one." />
         <Field label="New password" name="password" type="password" required minLength={8} autoComplete="new-password" hint="At least 8 characters; long is better than complicated. Ends every other session." />
         {problem && <ProblemNote problem={problem} />}
         <div><Button type="submit" busy={busy}>Change password</Button></div>

@@ -45,7 +45,7 @@ function CompanySettings({ place, company }: { place: Place; company: Company })
 function Organizations({ company, editable }: { company: Company; editable: boolean }) {
   const organizations = useQuery(organizationsQuery(company.id));
   return (
-    <Section title="Organizations" actions={editable && <NewOrganization company={company.id} />}>
+    <Section title="Organizations" actions={editable && <NewOrganization company={company.id} size="small" />}>
       <Table
         label="Organizations"
         rows={organizations.data?.items ?? []}

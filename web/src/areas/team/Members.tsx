@@ -10,7 +10,7 @@ import { accessQuery, PAGE_SIZE, type Place, useMyRole } from "./access";
 import { AddMember, ChangeRole } from "./MemberDialogs";
 import { removeMember } from "./membership";
 import { ReadOnly } from "./Needs";
-import { type Access, allowed, atLeast, type Grant, givenHere, lastOwner } from "./roles";
+import { type Access, type Allowed, allowed, atLeast, type Grant, givenHere, lastOwner } from "./roles";
 import styles from "./Team.module.css";
 
 type Asked = { what: "add" } | { what: "change" | "remove"; person: Access } | null;
@@ -67,6 +67,7 @@ function People({ people, whole, place, me, ask }: {
   ask: (asked: Asked) => void;
 }) {
   const last = whole && place.kind === "company" ? lastOwner(people, place.id) : undefined;
+  const may = (person: Access) => allowed(person, me, place.id, last === person.user.id);
   return (
     <Table
       label="Members"
@@ -74,10 +75,10 @@ function People({ people, whole, place, me, ask }: {
       rowKey={(person) => person.user.id}
       empty={<EmptyState icon="people" title="Nobody yet">Add people by the email of their account.</EmptyState>}
       columns={[
-        { key: "who", head: "Who", width: "minmax(0, 3fr)", cell: (person) => <Who person={person} place={place} myself={person.user.id === me.id} /> },
+        { key: "who", head: "Who", width: "minmax(0, 3fr)", cell: (person) => <Who person={person} place={place} myself={person.user.id === me.id} why={may(person).why} /> },
         { key: "role", head: "Role", width: "max-content", cell: (person) => <RoleBadge role={person.role} /> },
         { key: "through", head: "Through", width: "minmax(0, 3fr)", wide: true, cell: (person) => <Through grants={person.through} place={place} /> },
-        { key: "do", head: <span className="visually-hidden">Actions</span>, width: "minmax(max-content, 2fr)", align: "end", cell: (person) => <Actions person={person} place={place} me={me} last={last} ask={ask} /> },
+        { key: "do", head: <span className="visually-hidden">Actions</span>, width: "max-content", align: "end", cell: (person) => <Actions person={person} place={place} myself={person.user.id === me.id} may={may(person)} ask={ask} /> },
       ]}
     />
   );
@@ -85,12 +86,13 @@ function People({ people, whole, place, me, ask }: {
 
 const nameOf = (person: Access) => person.user.display_name || person.user.email;
 
-function Who({ person, place, myself }: { person: Access; place: Place; myself: boolean }) {
+function Who({ person, place, myself, why }: { person: Access; place: Place; myself: boolean; why: string }) {
   return (
     <span className={styles["two"]}>
       <b>{nameOf(person)}{myself && <span className={styles["you"]}>(you)</span>}</b>
       {person.user.display_name && <span>{person.user.email}</span>}
       <span className={styles["onPhone"]}>{person.through[0] && where(person.through[0], place)}</span>
+      {why && <span>{why}</span>}
     </span>
   );
 }
@@ -112,16 +114,13 @@ function Through({ grants, place }: { grants: Grant[]; place: Place }) {
     <span className={styles["through"]}>
       {counts && <span>{where(counts, place)}</span>}
       {others.map((grant) => (
-        <small key={`${grant.id}${grant.provider}${grant.role}`}>over {grant.role}: {where(grant, place)}</small>
+        <small key={`${grant.id}${grant.provider}${grant.role}`}>instead of {grant.role}: {where(grant, place)}</small>
       ))}
     </span>
   );
 }
 
-function Actions({ person, place, me, last, ask }: { person: Access; place: Place; me: { id: string; role: string }; last: string | undefined; ask: (asked: Asked) => void }) {
-  const may = allowed(person, me, place.id, last === person.user.id);
-  const myself = person.user.id === me.id;
-  if (may.why) return <span className={styles["why"]}>{may.why}</span>;
+function Actions({ person, place, myself, may, ask }: { person: Access; place: Place; myself: boolean; may: Allowed; ask: (asked: Asked) => void }) {
   return (
     <span className={styles["buttons"]}>
       {may.change && <IconButton icon="edit" size="small" label={`Change the role of ${nameOf(person)}`} onClick={() => ask({ what: "change", person })} />}

@@ -10,6 +10,7 @@ export function Metadata({ value, disabled }: { value: Record<string, unknown>; 
       label="Metadata"
       name="metadata"
       rows={4}
+      style={{ fontFamily: "var(--mono)" }}
       defaultValue={JSON.stringify(value, null, 2)}
       disabled={disabled}
       spellCheck={false}

@@ -8,11 +8,11 @@ import { useSubmit } from "@/lib/useSubmit";
 import { paths } from "@/paths";
 import styles from "./Team.module.css";
 
-export function NewOrganization({ company }: { company: string }) {
+export function NewOrganization({ company, size }: { company: string; size?: "small" }) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <Button size="small" icon="plus" onClick={() => setOpen(true)}>New organization</Button>
+      <Button icon="plus" size={size} onClick={() => setOpen(true)}>New organization</Button>
       <Dialog open={open} onClose={() => setOpen(false)} title="New organization">
         <Form company={company} onClose={() => setOpen(false)} />
       </Dialog>

@@ -63,9 +63,9 @@ function Secrets({ place, ask }: { place: Place; ask: (asked: { name: string }) 
           </EmptyState>
         }
         columns={[
-          { key: "name", head: "Name", width: "minmax(0, 2fr)", cell: (row) => <code title={row.name}>{row.name}</code> },
+          { key: "name", head: "Name", width: "minmax(0, 2fr)", cell: (row) => <span className={styles["two"]}><code>{row.name}</code><span className={styles["onPhone"]}>set <Time at={row.updated_at} /></span></span> },
           { key: "use", head: "Mentioned in", width: "minmax(0, 3fr)", wide: true, cell: (row) => <Mentions of={use(row.name)} /> },
-          { key: "changed", head: "Set", width: "minmax(7rem, 2fr)", cell: (row) => (
+          { key: "changed", head: "Set", width: "minmax(7rem, 2fr)", wide: true, cell: (row) => (
             <span className={styles["two"]}>
               <Time at={row.updated_at} />
               {names.get(row.updated_by) && <span>by {names.get(row.updated_by)}</span>}

@@ -66,7 +66,7 @@ function Audit({ place }: { place: Place }) {
       ) : (
         <>
           <div className={styles["list"]}>
-            {entries.data.items.map((entry) => <EntryLine key={entry.id} entry={entry} who={names.get(entry.user_id ?? "")} narrow={change} />)}
+            {entries.data.items.map((entry) => <EntryLine key={entry.id} entry={entry} names={names} narrow={change} />)}
           </div>
           <Pagination page={page} pageSize={PAGE_SIZE} total={entries.data.total} onPage={setPage} />
         </>
@@ -143,5 +143,5 @@ function Export({ place, filter }: { place: Place; filter: Record<string, string
     }
   };
   if (bytes !== null) return <Button icon="cross" onClick={() => stop?.abort()}>Exporting, {size(bytes)}: stop</Button>;
-  return <Button icon="down" title="What the filters leave, as JSON Lines, oldest first" onClick={() => void run()}>Export</Button>;
+  return <Button icon="download" title="What the filters leave, as JSON Lines, oldest first" onClick={() => void run()}>Export</Button>;
 }

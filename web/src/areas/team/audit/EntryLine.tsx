@@ -19,9 +19,10 @@ const PAGES: Record<string, (id: string) => string> = {
 const NOBODY: Record<string, string> = { "auth.login_failed": "Somebody" };
 
 /** One entry: a line that says it all, and the details when it is opened. */
-export function EntryLine({ entry, who, narrow }: { entry: Entry; who: string | undefined; narrow: (filter: Record<string, string>) => void }) {
+export function EntryLine({ entry, names, narrow }: { entry: Entry; names: Map<string, string>; narrow: (filter: Record<string, string>) => void }) {
   const refused = entry.action === "access.denied" || entry.action === "auth.login_failed";
-  const about = gist(entry.details);
+  const about = gist(entry, names);
+  const who = names.get(entry.user_id ?? "");
   return (
     <details className={styles["entry"]}>
       <summary className={styles["line"]}>
@@ -48,7 +49,7 @@ function Details({ entry, narrow }: { entry: Entry; narrow: (filter: Record<stri
         {facts.map(([name, value]) => <Fact key={name} name={name.replaceAll("_", " ")}>{readable(value)}</Fact>)}
         <Fact name="when"><Time at={entry.created_at} style="exact" /></Fact>
         <Fact name="action"><code>{entry.action}</code></Fact>
-        {entry.resource_id && (
+        {entry.resource_id && entry.resource_id !== entry.user_id && (
           <Fact name={entry.resource_type.replaceAll("_", " ")}>
             {page && !entry.action.endsWith(".delete") ? <Link to={page}><code>{entry.resource_id}</code></Link> : <code>{entry.resource_id}</code>}
           </Fact>
@@ -57,7 +58,7 @@ function Details({ entry, narrow }: { entry: Entry; narrow: (filter: Record<stri
         <Fact name="from">{[entry.ip_address, entry.user_agent].filter(Boolean).join(", ") || "–"}</Fact>
       </dl>
       <div className="row">
-        {entry.resource_id && <Narrow onClick={() => narrow({ resource_id: entry.resource_id ?? "" })}>Only this {entry.resource_type.replaceAll("_", " ")}</Narrow>}
+        {entry.resource_id && entry.resource_id !== entry.user_id && <Narrow onClick={() => narrow({ resource_id: entry.resource_id ?? "" })}>Only this {entry.resource_type.replaceAll("_", " ")}</Narrow>}
         {entry.user_id && <Narrow onClick={() => narrow({ user_id: entry.user_id ?? "" })}>Only this person</Narrow>}
         <Narrow onClick={() => narrow({ action: entry.action })}>Only this action</Narrow>
       </div>

@@ -16,9 +16,12 @@ it("tells what changed from what to what from what is only said", () => {
   expect(facts).toEqual([["company", "c1"]]);
 });
 it("finds the few words that matter", () => {
-  expect(gist({ name: { before: null, after: "Orders" }, slug: { before: null, after: "orders" } })).toBe("Orders");
-  expect(gist({ role: "editor", project: "p1" })).toBe("editor");
-  expect(gist({ config_yaml: { before: "a", after: "b" } })).toBe("config yaml");
-  expect(gist({})).toBe("");
-  expect(gist(null)).toBe("");
+  const of = (details: unknown, resource_type = "project", resource_id = "u1") => gist({ details, resource_type, resource_id }, new Map([["u1", "Ann"]]));
+  expect(of({ name: { before: null, after: "Orders" }, slug: { before: null, after: "orders" } })).toBe("Orders");
+  expect(of({ role: "editor", project: "p1" }, "member")).toBe("Ann, editor");
+  expect(of({ role: "editor" }, "member", "u2")).toBe("editor");
+  expect(of({ project_id: "p1" }, "secret", "SMTP_PASSWORD")).toBe("SMTP_PASSWORD");
+  expect(of({ config_yaml: { before: "a", after: "b" } })).toBe("config yaml");
+  expect(of({})).toBe("");
+  expect(of(null)).toBe("");
 });

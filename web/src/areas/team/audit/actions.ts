@@ -74,8 +74,13 @@ export function told(details: unknown): Told {
   return { changes, facts: members.filter(([, value]) => !isChange(value)) };
 }
 
-/** A few words of the details for the line itself: a name, a role, why it was refused. */
-export function gist(details: unknown): string {
+/** A few words for the line itself: whom it was about, a name, a role, why it was refused. */
+export function gist(entry: Pick<Entry, "details" | "resource_type" | "resource_id">, names: Map<string, string>): string {
+  const whom = ["member", "permission"].includes(entry.resource_type) ? names.get(entry.resource_id ?? "") : entry.resource_type === "secret" ? entry.resource_id : undefined;
+  return [whom, gistOf(entry.details)].filter(Boolean).join(", ");
+}
+
+function gistOf(details: unknown): string {
   const { changes, facts } = told(details);
   const said = new Map(facts);
   for (const { member, after } of changes) said.set(member, after);

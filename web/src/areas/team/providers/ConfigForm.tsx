@@ -14,7 +14,7 @@ function One({ field, stored, error }: { field: ConfigField; stored: unknown; er
   const common = { label: field.label, name: field.name, error, hint: field.hint, placeholder: field.placeholder, spellCheck: false, autoComplete: "off" };
   const shown = shownOf(field, stored);
   if (field.kind === "check") return <Checkbox name={field.name} label={field.label} defaultChecked={stored === undefined ? field.ticked : Boolean(stored)} />;
-  if (field.kind === "lines" || field.kind === "area") return <TextArea {...common} rows={field.kind === "lines" ? 3 : 5} optional={!field.required} defaultValue={shown} />;
+  if (field.kind === "lines" || field.kind === "area") return <TextArea {...common} rows={field.kind === "lines" ? 3 : 5} optional={!field.required} defaultValue={shown} style={{ fontFamily: "var(--mono)" }} />;
   if (field.kind === "secret") {
     return (
       <Field {...common} type="password" autoComplete="new-password" optional={!field.required} required={Boolean(field.required) && !stored}
@@ -30,6 +30,7 @@ function Free({ stored, problem }: { stored: Record<string, unknown>; problem: P
       label="Configuration"
       name="config"
       rows={8}
+      style={{ fontFamily: "var(--mono)" }}
       spellCheck={false}
       defaultValue={JSON.stringify(stored, null, 2)}
       hint={`A JSON object. ${MASK} keeps a stored secret.`}

@@ -35,9 +35,9 @@ export function Mappings({ place, provider, may }: { place: Place; provider: Pro
             </EmptyState>
           }
           columns={[
-            { key: "who", head: "Name at the provider", width: "minmax(0, 3fr)", cell: (row) => <code>{row.external_identifier}</code> },
+            { key: "who", head: "Name at the provider", width: "minmax(0, 3fr)", cell: (row) => <span className={teamStyles["two"]}><code>{row.external_identifier}</code><span className={teamStyles["onPhone"]}>{where(row)}</span></span> },
             { key: "role", head: "Role", width: "max-content", cell: (row) => <RoleBadge role={row.role} /> },
-            { key: "where", head: "Where", width: "minmax(0, 3fr)", cell: where },
+            { key: "where", head: "Where", width: "minmax(0, 3fr)", wide: true, cell: where },
             { key: "do", head: <span className="visually-hidden">Actions</span>, width: "max-content", align: "end", cell: (row) => may && (
               <IconButton icon="trash" size="small" label={`Delete the mapping of ${row.external_identifier}`} onClick={() => setGoing(row)} />
             ) },

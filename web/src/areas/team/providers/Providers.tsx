@@ -8,6 +8,7 @@ import { type Place, useMyRole } from "../access";
 import { InCompany } from "../InPlace";
 import { ReadOnly } from "../Needs";
 import { atLeast } from "../roles";
+import styles from "../Team.module.css";
 import { titleOf } from "./kinds";
 import { type Provider, providersQuery } from "./queries";
 
@@ -35,8 +36,8 @@ function Providers({ place }: { place: Place }) {
             </EmptyState>
           }
           columns={[
-            { key: "name", head: "Name", width: "minmax(0, 3fr)", cell: (row) => <Link to={paths.companyProvider(place.id, row.id)}>{row.name}</Link> },
-            { key: "type", head: "Type", width: "minmax(0, 2fr)", cell: (row) => titleOf(row.provider_type) },
+            { key: "name", head: "Name", width: "minmax(0, 3fr)", cell: (row) => <span className={styles["two"]}><Link to={paths.companyProvider(place.id, row.id)}>{row.name}</Link><span className={styles["onPhone"]}>{titleOf(row.provider_type)}</span></span> },
+            { key: "type", head: "Type", width: "minmax(0, 2fr)", wide: true, cell: (row) => titleOf(row.provider_type) },
             { key: "state", head: "State", width: "max-content", cell: (row) => <Enabled on={row.enabled} /> },
             { key: "changed", head: "Changed", width: "minmax(7rem, 1fr)", wide: true, cell: (row) => <Time at={row.updated_at} /> },
           ]}
