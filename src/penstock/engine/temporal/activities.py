@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import structlog
 from sqlalchemy import bindparam, select
 from temporalio import activity
@@ -43,7 +44,7 @@ class Near:
     @property
     def all(self) -> list[Callable[..., Any]]:
         return [
-            self.load, self.record, self.give_up, self.evaluate, self.violations, self.find_child, self.followers,
+            self.load, self.record, self.give_up, self.evaluate, self.violations, self.find_child,
         ]  # fmt: skip
 
     @activity.defn
@@ -87,6 +88,7 @@ class Near:
     async def record(self, batch: passed.Batch) -> bool:
         """False when it can never be written: its execution was deleted, or something in it does not fit."""
         try:
+            batch = await self._with_followers(batch)
             await self._recording.write(batch)
         except (Refused, Duplicate) as error:
             log.error(
@@ -146,14 +148,23 @@ class Near:
             return passed.Child(error=fault.error)
         return passed.Child(workflow_id=workflow_id, version=version)
 
-    @activity.defn
-    async def followers(self, asked: passed.Follow) -> passed.Following:
+    async def _with_followers(self, batch: passed.Batch) -> passed.Batch:
+        """Once written, the batch is never written again, so that it does not matter who finds them anew."""
+        if (follow := batch.follow) is None:
+            return batch
         try:
-            found = await self._links.followers(asked.execution, asked.status, asked.data)
+            found = await self._links.followers(follow.execution, follow.status, follow.data)
         except StorageError:
             raise
         except Exception as error:
             # It must end all the same.
-            log.error("links could not be followed", execution_id=asked.execution.id, exc_info=error)
-            return passed.Following()
-        return passed.Following(found.executions, found.logs)
+            log.error("links could not be followed", execution_id=batch.execution_id, exc_info=error)
+            return batch
+        new = [written.born(execution) for execution in found.executions]
+        return msgspec.structs.replace(
+            batch,
+            writes=[*batch.writes, *((written.ADD_EXECUTION, row) for row, _ in new)],
+            changes=[*batch.changes, *(change for _, change in new)],
+            logs=[*batch.logs, *found.logs],
+            born=[*batch.born, *(execution.id for execution in found.executions)],
+        )

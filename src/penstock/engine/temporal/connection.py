@@ -20,7 +20,7 @@ log = structlog.get_logger()
 
 RPC = timedelta(seconds=5)
 # After that long without a word, a worker that computes for a workflow is taken for lost.
-TASK = timedelta(seconds=5)
+TASK = timedelta(seconds=10)
 
 
 class Cluster(msgspec.Struct, frozen=True):

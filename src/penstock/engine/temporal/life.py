@@ -17,7 +17,6 @@ from penstock.engine.faults import Fault, configuration
 from penstock.engine.interpreter import interpret
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.temporal import passed
-from penstock.engine.temporal.calls import near
 from penstock.engine.temporal.host import TemporalHost
 from penstock.engine.temporal.listening import Doorbell
 from penstock.engine.temporal.parts import Surroundings, WorkflowParts
@@ -67,9 +66,8 @@ class Life(Run):
 
     async def _followers(self, outcome: Outcome, secrets: Secrets) -> Followers:
         data = secrets.mask(outcome.output if outcome.error is None else outcome.error.as_data())
-        asked = passed.Follow(execution=self.execution, status=outcome.status, data=data)
-        found = await near("followers", asked, passed.Following)
-        return Followers(list(found.executions), list(found.logs))
+        self._parts.writer.follow = passed.Follow(self.execution, outcome.status, data)
+        return Followers()
 
     async def _definition(self) -> Workflow | None:
         try:

@@ -43,6 +43,14 @@ class Load(Local, frozen=True, kw_only=True):
     execution_id: str
 
 
+class Follow(msgspec.Struct, frozen=True):
+    """An execution that ends so, with what its links hand on."""
+
+    execution: Execution
+    status: str
+    data: Any
+
+
 class Batch(Local, frozen=True, kw_only=True):
     """What a walk has done since the batch before: written as one, and once."""
 
@@ -55,6 +63,8 @@ class Batch(Local, frozen=True, kw_only=True):
     changes: list[ExecutionChange] = []
     born: list[str] = []
     """Executions that are in it, and are to be started."""
+    follow: Follow | None = None
+    """Its end is in it: what follows from that is written with it."""
 
 
 class Evaluate(Local, frozen=True, kw_only=True):
@@ -129,17 +139,6 @@ class EndedChild(msgspec.Struct, frozen=True, kw_only=True):
     output: Any = None
     error: Error | None = None
     hidden: list[str] = []
-
-
-class Follow(Local, frozen=True, kw_only=True):
-    execution: Execution
-    status: str
-    data: Any
-
-
-class Following(msgspec.Struct, frozen=True):
-    executions: list[Execution] = []
-    logs: list[NewLog] = []
 
 
 class Listen(Local, frozen=True, kw_only=True):

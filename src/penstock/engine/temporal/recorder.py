@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from temporalio import workflow
 
 from penstock.engine.embedded.writer import Portion, WriterEnded
-from penstock.engine.temporal.passed import Batch
+from penstock.engine.temporal.passed import Batch, Follow
 from penstock.engine.temporal.written import name_of
 
 Send = Callable[[Batch], Awaitable[bool]]
@@ -27,6 +27,8 @@ class Recorder:
         self._waiting: list[asyncio.Future[None]] = []
         self._writing: list[asyncio.Future[None]] | None = None
         self.ended = False
+        self.follow: Follow | None = None
+        """How it ends, once it does: what follows from that is found and written with the end."""
 
     def of(self, _execution_id: str) -> Portion:
         if self._gathering is None:
@@ -82,4 +84,5 @@ class Recorder:
             logs=portion.logs,
             changes=portion.changes,
             born=born,
+            follow=self.follow,
         )

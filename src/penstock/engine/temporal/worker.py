@@ -29,8 +29,9 @@ def runner() -> SandboxedWorkflowRunner:
 
 
 class WorkerLimits(msgspec.Struct, frozen=True):
-    workflows: int = 200
-    """Tasks of workflows at the same time."""
+    workflows: int = 40
+    """Tasks of workflows at the same time. They share one interpreter: with too many, each takes too long, and all of
+    them are done again."""
     activities: int = 200
     cached: int = 2_000
     """Workflows that are kept in memory between their tasks."""

@@ -7,12 +7,15 @@ from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from penstock.engine.embedded import listener, statements
+from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.sealing import SEAL_INPUT, SEAL_OUTPUT
+from penstock.engine.embedded.subflows import row_of
 from penstock.engine.embedded.writer import Portion, Row, hold_in_place, write_rows
 from penstock.engine.temporal.passed import Batch
 from penstock.storage import Database, Statement
 from penstock.storage.database import Busy, Unavailable
 from penstock.storage.engine_tables import temporal_executions, temporal_listeners
+from penstock.streams import ExecutionChange
 
 _AT_ONCE = 200
 DROP_LISTENER = Statement(
@@ -37,6 +40,7 @@ _STATEMENTS = {
     "seal_output": SEAL_OUTPUT,
     "drop_listener": DROP_LISTENER,
 }
+ADD_EXECUTION = "add_execution"
 _NAMES = {statement: name for name, statement in _STATEMENTS.items()}
 _number = insert(temporal_executions).values(execution_id=bindparam("execution_id"), recorded=bindparam("number"))
 # None is touched when this batch, or a later one, was written before.
@@ -50,6 +54,10 @@ _NUMBER = Statement(
 RECORDED = Statement(
     select(temporal_executions.c.recorded).where(temporal_executions.c.execution_id == bindparam("execution_id"))
 )
+
+
+def born(execution: Execution) -> tuple[Row, ExecutionChange]:
+    return row_of(execution), ExecutionChange(execution.workflow_id, execution.created_at, None, "pending")
 
 
 def name_of(statement: Statement) -> str:
