@@ -4,6 +4,7 @@ import asyncio
 
 from penstock.cli.errors import CommandError
 from penstock.cli.options import ConfigFile, DatabaseAddress, opened, settings_of
+from penstock.engine.rotated import StoredTokens
 from penstock.platform.iam import rotation
 from penstock.platform.secrets import rules
 from penstock.platform.secrets.rules import Rotated
@@ -30,4 +31,7 @@ async def _rotate(settings: Settings) -> Rotated:
         secret = await server_secret(database, settings.jwt_secret.reveal())
         vault = Vault(settings, secret)
         parts = [await rules.rotate(database, vault), await rotation.rotate(database, vault)]
-        return Rotated(sum(part.resealed for part in parts), [text for part in parts for text in part.not_opened])
+        tokens = await StoredTokens(database, vault).reseal()
+        return Rotated(
+            sum(part.resealed for part in parts) + tokens, [text for part in parts for text in part.not_opened]
+        )

@@ -203,6 +203,22 @@ async def test_a_refresh_token_that_was_replaced_is_known_in_the_next_life_and_k
     assert authority.asked[-1]["refresh_token"] == ["r-1"]
 
 
+async def test_a_refresh_token_is_sealed_anew_when_the_key_changes(database: Database) -> None:
+    old, new = "the old key, of thirty-two bytes", "the new key, of thirty-two bytes"
+
+    def stored(key: str, *previous: str) -> StoredTokens:
+        given = {"secrets_key": key, "secrets_key_previous": list(previous)}
+        return StoredTokens(
+            database, Vault(load(environ={}, overrides=given).settings, b"the server's own, of 32 bytes...")
+        )
+
+    await stored(old).keep("policy", "r-1")
+    assert await stored(new).find("policy") is None
+    assert await stored(new, old).reseal() == 1
+    assert await stored(new).find("policy") == "r-1"
+    assert await stored(new).reseal() == 0
+
+
 async def test_discovery_finds_the_token_endpoint_with_or_without_its_path(authority: Authority, place: str) -> None:
     members = policy(place, issuers=[f"{place}/realm/"])["oauth2"]
     async with working() as work:
