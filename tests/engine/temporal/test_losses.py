@@ -195,3 +195,38 @@ def _said(data: Any) -> Iterator[bytes]:
             yield data.encode()
             with suppress(ValueError):
                 yield base64.b64decode(data, validate=True)
+
+
+async def test_a_worker_that_is_told_to_stop_lets_a_call_finish_and_leaves_what_waits_to_others(
+    serve: Serve, database_url: str, on_temporal: dict[str, str], tmp_path: Path
+) -> None:
+    calls: list[str] = []
+    stopped = asyncio.Event()
+
+    async def answer(request: Request) -> Any:
+        calls.append(request.url.path)
+        while not stopped.is_set():
+            await asyncio.sleep(0.01)
+        return JSONResponse({"n": len(calls)})
+
+    with served(Starlette(routes=[Route("/", answer)])) as url:
+        call = f"{{call: http, with: {{method: get, endpoint: '{url}'}}}}"
+        rest = "{fork: {branches: [{a: {wait: {hours: 1}}}, {b: {listen: {to: {one: {with: {type: never}}}}}}]}}"
+        async with serve(**on_temporal) as client:
+            shop = Shop(await set_up(client))
+            calling = await shop.workflow("calling", f"do: [{{ask: {call}}}]")
+            waiting = await shop.trigger(await shop.workflow("waiting", f"do: [{{rest: {rest}}}]"))
+            async with _worker(tmp_path, database_url, on_temporal) as process:
+                await shop.at(waiting, "b")
+                id_ = await shop.trigger(calling)
+                await until(lambda: calls)
+                process.send_signal(signal.SIGTERM)
+                log = tmp_path / "worker.log"
+                await until(lambda: '"draining"' in log.read_text())
+                stopped.set()
+                assert await asyncio.to_thread(process.wait, 60) == 0
+                assert '"level":"error"' not in log.read_text(), log.read_text()
+            async with working(database=database_url, **on_temporal):
+                assert (await shop.ended(id_))["output_data"] == {"n": 1}
+                assert (await shop.execution(waiting))["status"] == "running"
+                assert len(calls) == 1

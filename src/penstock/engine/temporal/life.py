@@ -56,7 +56,14 @@ class Life(Run):
             else host.sealed.opened(execution.sealed)
         )
         assert execution.started_at is not None  # noqa: S101 - it runs
-        return await interpret(definition, host, data, execution.started_at)
+        try:
+            return await interpret(definition, host, data, execution.started_at)
+        except RuntimeError as error:
+            # The worker ends, and what waits in it is thrown away: no failure, it goes on elsewhere. A walk that still
+            # waits for its branches in that moment makes Python say so in this way.
+            if "GeneratorExit" in str(error):
+                raise GeneratorExit from None
+            raise
 
     def _made_ready(self) -> Workflow:
         try:
