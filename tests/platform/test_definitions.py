@@ -14,6 +14,7 @@ from penstock.dsl.parse import LONGEST, parse
 from penstock.dsl.schema import json_schema
 from penstock.engine.checking import checks
 from tests.conftest import Serve
+from tests.engine.jq.test_attacks import Heartbeat
 from tests.platform.people import Person, register
 from tests.platform.scene import VALID
 
@@ -127,14 +128,15 @@ def bombs() -> Iterator[str]:
     yield head + f"use:\n  functions:\n    f0: {{do: &l0 [{{a: {{set: {{}}}}}}]}}\n{lists}do: *l4\n"
 
 
-async def test_short_texts_that_stand_for_much_are_answered_shortly(serve: Serve) -> None:
-    async with serve() as client:
+async def test_short_texts_that_stand_for_much_are_answered_shortly_while_the_loop_beats_on(serve: Serve) -> None:
+    async with serve() as client, Heartbeat() as heart:
         ada = await register(client, "ada")
         for bomb in bombs():
             assert len(bomb) < LONGEST
             answer = await ada.post("/definitions/check", {"config_yaml": bomb})
             assert answer.status_code == 200
             assert len(answer.content) < 4 * LONGEST, bomb[-100:]
+    assert heart.worst < 0.1
 
 
 async def test_one_person_has_one_check_under_way_and_two_people_two(
