@@ -203,6 +203,10 @@ async def _tell_of_engine(settings: Settings, engine: Any) -> None:
     if engine is None:
         print("It has no engine (setting `engine`): executions that are triggered wait.", file=sys.stderr)
         return
+    if settings.engine == "temporal":
+        at = f"Temporal at {settings.temporal_address}"
+        print(f"Its executions run on {at}; start workers for them with `penstock worker`.", file=sys.stderr)
+        return
     for _ in range(_ENGINE_LOOKS):
         if engine.taken_up is not None:
             break

@@ -112,14 +112,14 @@ def definition(name: str, rest: str, metadata: str = "{}", version: str = "1.0.0
 
 @asynccontextmanager
 async def shop(serve: Serve, **settings: Any) -> AsyncIterator[Shop]:
-    async with serve(engine="embedded", **settings) as client:
+    async with serve(**{"engine": "embedded", **settings}) as client:
         yield Shop(await set_up(client))
 
 
 @asynccontextmanager
 async def reopened(serve: Serve, before: Shop, **settings: Any) -> AsyncIterator[Shop]:
     """The same shop, on a server that was started anew."""
-    async with serve(engine="embedded", **settings) as client:
+    async with serve(**{"engine": "embedded", **settings}) as client:
         body = {"email": before.owner.email, "password": PASSWORD}
         tokens = (await client.post(f"{API}/auth/login", json=body)).json()
         owner = Person(client, tokens, before.owner.email)

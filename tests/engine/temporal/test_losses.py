@@ -22,7 +22,7 @@ from tests import temporal
 from tests.acceptance.server import until
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
-from tests.engine.embedded.shop import Shop
+from tests.engine.embedded.shop import Shop, reopened, shop
 from tests.engine.tasks.http_peer import served
 from tests.engine.temporal.workers import working
 from tests.platform.scene import set_up
@@ -230,3 +230,21 @@ async def test_a_worker_that_is_told_to_stop_lets_a_call_finish_and_leaves_what_
                 assert (await shop.ended(id_))["output_data"] == {"n": 1}
                 assert (await shop.execution(waiting))["status"] == "running"
                 assert len(calls) == 1
+
+
+async def test_what_the_embedded_engine_left_unended_goes_on_from_its_steps(
+    serve: Serve, database_url: str, on_temporal: dict[str, str]
+) -> None:
+    tasks = (
+        "do: [{first: {set: {x: 1}}}, {ask: {listen: {to: {one: {with: {type: go}}}}}}, {last: {set: {done: true}}}]"
+    )
+    async with shop(serve) as before:
+        id_ = await before.trigger(await before.workflow("moving", tasks))
+        await before.at(id_, "ask")
+        known = [each["id"] for each in await before.steps(id_)]
+    async with reopened(serve, before, **on_temporal) as after, working(database=database_url, **on_temporal):
+        await after.send("go")
+        assert (await after.ended(id_))["output_data"] == {"done": True}
+        steps = await after.steps(id_)
+        assert [each["id"] for each in steps][:2] == known
+        assert [each["status"] for each in steps] == ["completed"] * 3

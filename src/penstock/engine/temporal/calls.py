@@ -17,7 +17,7 @@ _FOREVER = RetryPolicy(
     initial_interval=timedelta(milliseconds=100), maximum_interval=timedelta(seconds=5), maximum_attempts=0
 )
 _A_YEAR = timedelta(days=366)
-_LOST_AFTER = timedelta(seconds=5)
+LOST_AFTER = timedelta(seconds=5)
 _LOCAL_SECONDS = timedelta(seconds=60)
 
 
@@ -43,7 +43,7 @@ async def far(perform: Perform, *, activity: str = "perform") -> Performed:
             perform,
             result_type=Performed,
             start_to_close_timeout=_A_YEAR,
-            heartbeat_timeout=_LOST_AFTER,
+            heartbeat_timeout=LOST_AFTER,
             retry_policy=_FOREVER,
             summary=perform.task or None,
         )

@@ -49,11 +49,6 @@ class TemporalEngine:
             return "the engine has ended; the server's log says why"
         return self._reach.trouble
 
-    @property
-    def taken_up(self) -> int | None:
-        """Whatever is unended is Temporal's to go on with."""
-        return 0
-
     # What is asked of it
 
     async def deploy(self, workflow_id: str, version: int) -> None:

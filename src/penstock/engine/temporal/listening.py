@@ -58,9 +58,11 @@ async def listening(host: "TemporalHost", step: Step, seal: Seal, bell: Doorbell
         ),
         passed.Heard,
     )
-    if not earlier:
+    if "since" not in step.state:
+        # One that began to listen on the embedded engine has none, either.
         step.state = step.state | {"listening": True, "since": heard.last}
         host.remembered(step)
+    if not earlier:
         _tell(host, step)
     listens = TemporalListening(host, step.position, int(step.state["since"]), seal, bell)
     listens.consumed = [Received(number, host.sealed.read(text)) for number, text in heard.consumed]

@@ -9,12 +9,14 @@ from sqlalchemy import bindparam, func, select
 from penstock.engine.embedded import statements
 from penstock.engine.temporal.reach import Reach
 from penstock.storage import Database, Statement, StorageError, now
-from penstock.storage.engine_tables import inbox, temporal_listeners
+from penstock.storage.engine_tables import inbox, temporal_executions, temporal_listeners
 from penstock.storage.platform_tables import executions
 
 log = structlog.get_logger()
 _LOOK_EVERY = 1.0
 _SOON = 1_000_000  # microseconds in which whoever stored something sends it, too
+_LOOK_FOR_LEFT_EVERY = 60  # looks
+_NO_ID = "00000000-0000-0000-0000-000000000000"
 _AGAIN_AFTER = 10.0
 _PAGE = 200
 
@@ -31,6 +33,19 @@ _PENDING = Statement(
     .order_by(executions.c.created_at, executions.c.id)
     .limit(_PAGE)
 )
+# Those that ran when the engine was another one: nothing of them was recorded by a worker.
+_LEFT = Statement(
+    select(executions.c.id)
+    .outerjoin(temporal_executions, temporal_executions.c.execution_id == executions.c.id)
+    .where(
+        executions.c.status == "running",
+        executions.c.completed_at.is_(None),
+        temporal_executions.c.execution_id.is_(None),
+        executions.c.id > bindparam("after"),
+    )
+    .order_by(executions.c.id)
+    .limit(_PAGE)
+)
 _last = select(func.max(inbox.c.id)).where(inbox.c.project_id == temporal_listeners.c.project_id).scalar_subquery()
 _BEHIND = Statement(
     select(temporal_listeners.c.execution_id).where(temporal_listeners.c.seen < _last).distinct().limit(_PAGE)
@@ -41,6 +56,7 @@ class Sweeper:
     def __init__(self, database: Database, reach: Reach) -> None:
         self._database = database
         self._reach = reach
+        self._looks = 0
         self._sent: dict[tuple[str, str], float] = {}
 
     async def run(self) -> None:
@@ -50,6 +66,9 @@ class Sweeper:
                 await self._reach.check()
                 if self._reach.trouble is None:
                     await self._start_pending()
+                    if self._looks % _LOOK_FOR_LEFT_EVERY == 0:
+                        await self._take_over()
+                    self._looks += 1
                     await self._see_to_asked()
                     await self._ring_again()
             except StorageError as error:
@@ -64,6 +83,14 @@ class Sweeper:
             if len(rows) < _PAGE or self._reach.trouble is not None or int(rows[-1]["created_at"]) == after:
                 return
             after = int(rows[-1]["created_at"])
+
+    async def _take_over(self) -> None:
+        """They go on from their steps, as after any restart."""
+        after = _NO_ID
+        while rows := await self._database.all(_LEFT, after=after):
+            ids = [str(row["id"]) for row in rows]
+            await asyncio.gather(*(self._reach.start(id_) for id_ in ids if not self._reach.is_started(id_)))
+            after = ids[-1]
 
     async def _see_to_asked(self) -> None:
         for row in await self._database.all(statements.ASKED):
