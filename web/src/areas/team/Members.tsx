@@ -76,7 +76,7 @@ function People({ people, whole, place, me, ask }: {
       empty={<EmptyState icon="people" title="Nobody yet">Add people by the email of their account.</EmptyState>}
       columns={[
         { key: "who", head: "Who", width: "minmax(0, 3fr)", cell: (person) => <Who person={person} place={place} myself={person.user.id === me.id} why={may(person).why} /> },
-        { key: "role", head: "Role", width: "max-content", cell: (person) => <RoleBadge role={person.role} /> },
+        { key: "role", head: "Role", width: "max-content", wide: true, cell: (person) => <RoleBadge role={person.role} /> },
         { key: "through", head: "Through", width: "minmax(0, 3fr)", wide: true, cell: (person) => <Through grants={person.through} place={place} /> },
         { key: "do", head: <span className="visually-hidden">Actions</span>, width: "max-content", align: "end", cell: (person) => <Actions person={person} place={place} myself={person.user.id === me.id} may={may(person)} ask={ask} /> },
       ]}
@@ -91,7 +91,7 @@ function Who({ person, place, myself, why }: { person: Access; place: Place; mys
     <span className={styles["two"]}>
       <b>{nameOf(person)}{myself && <span className={styles["you"]}>(you)</span>}</b>
       {person.user.display_name && <span>{person.user.email}</span>}
-      <span className={styles["onPhone"]}>{person.through[0] && where(person.through[0], place)}</span>
+      <span className={styles["onPhone"]}><RoleBadge role={person.role} /> {person.through[0] && where(person.through[0], place)}</span>
       {why && <span>{why}</span>}
     </span>
   );
