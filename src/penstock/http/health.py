@@ -30,7 +30,7 @@ async def healthz() -> Answer:
     tags=_TAGS,
     summary="Can the server do its work?",
     responses={200: answer(dict[str, str], "It can.", {"status": "ready"})}
-    | problems((503, "The database cannot be reached, or the engine cannot write.")),
+    | problems((503, "The database cannot be reached, the engine cannot write, or Temporal does not answer.")),
 )
 async def readyz(request: Request[Any, Any, Any]) -> Answer:
     try:
@@ -41,13 +41,18 @@ async def readyz(request: Request[Any, Any, Any]) -> Answer:
     trouble = _engine_trouble(request.app.state)
     if trouble is not None:
         log.warning("not ready", error=trouble)
-        raise Overloaded("the engine cannot write; executions wait")
+        raise Overloaded(f"{_why(request.app.state)}; executions wait")
     return json({"status": "ready"})
 
 
 def _engine_trouble(state: Any) -> str | None:
     engine = getattr(getattr(state, "platform", None), "engine", None)
     return getattr(engine, "trouble", None)
+
+
+def _why(state: Any) -> str:
+    """For everybody: no address, and nothing that a driver said."""
+    return str(getattr(state.platform.engine, "unready", "the engine cannot write"))
 
 
 @get("/metrics", tags=_TAGS, summary="Prometheus metrics")

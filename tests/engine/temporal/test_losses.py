@@ -133,7 +133,8 @@ async def test_while_temporal_is_away_executions_are_taken_and_wait_and_go_on_by
 
 
 async def _not_ready(client: Any) -> bool:
-    return bool((await client.get("/readyz")).status_code == 503)
+    answer = await client.get("/readyz")
+    return bool(answer.status_code == 503 and answer.json()["detail"] == "Temporal does not answer; executions wait")
 
 
 async def test_a_long_walk_goes_on_in_new_histories_and_does_nothing_twice(

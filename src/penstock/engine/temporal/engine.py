@@ -24,6 +24,9 @@ _LOOK_EVERY = 0.05
 
 
 class TemporalEngine:
+    unready = "Temporal does not answer"
+    """What `/readyz` says while there is trouble."""
+
     def __init__(self, database: Database, client: Client, task_queue: str, limits: EngineLimits, jq: Jq) -> None:
         self.jq = jq
         self._database = database
