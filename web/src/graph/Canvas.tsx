@@ -105,7 +105,7 @@ function Drawing({ graph, states, selected = null, onSelect, label, onList }: Gr
           aria-label={label}
         >
           <Lines layout={layout} />
-          {large && <MiniMap pannable zoomable ariaLabel="Map of the whole graph" className={styles["map"] ?? ""} nodeColor="var(--line-strong)" maskColor="color-mix(in srgb, var(--sunken) 70%, transparent)" bgColor="var(--surface)" />}
+          {large && layout.width > layout.height / 6 && <MiniMap pannable zoomable ariaLabel="Map of the whole graph" className={styles["map"] ?? ""} nodeColor="var(--line-strong)" maskColor="color-mix(in srgb, var(--sunken) 70%, transparent)" bgColor="var(--surface)" />}
         </ReactFlow>
         <span className="visually-hidden" aria-live="polite">{chosen ? `${nameOf(chosen)}${states.get(chosen.reference) ? `, ${states.get(chosen.reference)?.status}` : ""}` : ""}</span>
       </div>

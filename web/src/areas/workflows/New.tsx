@@ -1,6 +1,6 @@
 /** A new workflow: from a template, seen as a graph before, or from nothing. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useRef } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
 
 import { api, type Schema } from "@/api/client";
@@ -24,7 +24,12 @@ export function Component() {
   const [search, setSearch] = useSearchParams();
   const all = [...(templates.data?.items ?? []), EMPTY];
   const chosen = all.find((one) => one.name === search.get("template")) ?? all[0];
-  const pick = (name: string) => setSearch((was) => new URLSearchParams([...[...was].filter(([key]) => key !== "template"), ["template", name]]), { replace: true });
+  const preview = useRef<HTMLDivElement>(null);
+  const pick = (name: string) => {
+    setSearch((was) => new URLSearchParams([...[...was].filter(([key]) => key !== "template"), ["template", name]]), { replace: true });
+    // Where there is no room beside the list, what was picked is below it.
+    if (window.matchMedia("(max-width: 60rem)").matches) preview.current?.scrollIntoView({ block: "start" });
+  };
   return (
     <Page title="New workflow" about="Each template runs as it is. Change it afterwards as you like; every version is kept." crumbs={[{ to: paths.project(projectId), label: project.data?.name ?? "Project" }]}>
       {templates.error ? (
@@ -41,8 +46,8 @@ export function Component() {
               </button>
             ))}
           </div>
-          {chosen && <Preview key={chosen.name} template={chosen} project={projectId} tab={search.get("view") === "text" ? "text" : "graph"}
-            onTab={(tab) => setSearch((was) => { const now = new URLSearchParams(was); now.set("view", tab); return now; }, { replace: true })} />}
+          <div ref={preview} className={styles["preview"]}>{chosen && <Preview key={chosen.name} template={chosen} project={projectId} tab={search.get("view") === "text" ? "text" : "graph"}
+            onTab={(tab) => setSearch((was) => { const now = new URLSearchParams(was); now.set("view", tab); return now; }, { replace: true })} />}</div>
         </div>
       )}
     </Page>
@@ -64,11 +69,8 @@ function Preview({ template, project, tab, onTab }: { template: Template; projec
     toast(`${made.name} is ready. Run it with “Trigger”.`);
     await navigate(empty ? paths.workflowEdit(made.id) : paths.workflow(made.id));
   });
-  useEffect(() => {
-    if (window.matchMedia("(max-width: 60rem)").matches && window.scrollY > 0) document.getElementById("preview")?.scrollIntoView({ block: "start" });
-  }, []);
   return (
-    <div id="preview" className={styles["preview"]}>
+    <>
       <form className="card stack" onSubmit={onSubmit}>
         <div className={styles["side"]}>
           <Field label="Name of the workflow" name="name" required defaultValue={empty ? "" : template.title} maxLength={255} error={problem?.field("name")} />
@@ -85,6 +87,6 @@ function Preview({ template, project, tab, onTab }: { template: Template; projec
           { key: "text", label: "Definition", content: <CodeBlock text={text} label={`definition of ${template.title}`} /> },
         ]}
       />
-    </div>
+    </>
   );
 }

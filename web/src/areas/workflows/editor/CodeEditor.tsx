@@ -25,7 +25,7 @@ export interface CodeEditorProps {
   schema: Schema | undefined;
   /** The lines of the selected task, from and to, counted from 1. */
   chosen: readonly [number, number] | null;
-  /** A new object asks to go to its line. */
+  /** A new object asks to go to its line; with a column, to write there. */
   goTo: { line: number; column?: number } | null;
   onChange: (text: string) => void;
   /** The line that the cursor is on, when somebody moved it. */
@@ -121,6 +121,7 @@ export default function CodeEditor(props: CodeEditorProps) {
     const line = made.state.doc.line(Math.min(Math.max(1, props.goTo.line), made.state.doc.lines));
     const anchor = Math.min(line.to, line.from + Math.max(0, (props.goTo.column ?? 1) - 1));
     made.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: "start", yMargin: 60 }) });
+    if (props.goTo.column !== undefined) made.focus();
   }, [props.goTo]);
 
   return <div ref={holder} style={{ height: "100%", minHeight: 0 }} />;
