@@ -25,7 +25,7 @@ from penstock.engine.embedded.writer import WriterEnded
 from penstock.engine.faults import Fault
 from penstock.engine.jq import Jq
 from penstock.engine.performing import Performer
-from penstock.storage import Database, Row, StorageError, Transaction
+from penstock.storage import Database, Row, StorageError, Transaction, now
 
 log = structlog.get_logger()
 
@@ -134,7 +134,7 @@ class EmbeddedEngine:
         try:
             workflow = await self._definitions.get(workflow_id, version)
             async with self._database.transaction() as tx:
-                await schedules.put(tx, workflow_id, version, workflow)
+                await schedules.put(tx, workflow_id, version, workflow, now())
         except Fault as fault:
             raise EngineRefused(fault.error.message) from None
         await self._wake()

@@ -20,7 +20,7 @@ from penstock.engine.embedded.lanes import Lanes
 from penstock.engine.embedded.lineage import unmarked
 from penstock.engine.embedded.listener import Listener, Offered
 from penstock.engine.embedded.parts import EngineParts
-from penstock.engine.embedded.sealing import Sealed
+from penstock.engine.embedded.sealing import Seal, Sealed
 from penstock.engine.embedded.sinks import Sinks
 from penstock.engine.embedded.writer import Portion, WriterEnded
 from penstock.engine.host import Json, Received, Step
@@ -75,6 +75,22 @@ def row_of(project_id: str, event: str, lives: int, *, emitted: bool) -> dict[st
         "expires_at": at + lives * 1_000_000,
         "emitted": emitted,
     }
+
+
+def opened(seal: Seal, number: int, project_id: str, text: str) -> Offered | None:
+    sealed = Sealed(seal, project_id, Secrets({}))
+    try:
+        event, lineage = unmarked(sealed.read(text))
+    except Exception as error:
+        # Sealed with a key that is gone. The others are not to wait for it.
+        log.error("an event cannot be read", number=number, project_id=project_id, exc_info=error)
+        return None
+    return Offered(Received(number, event), sealed.secrets.learned, lineage)
+
+
+def is_too_late(row: Row, at: int) -> bool:
+    """It came while no engine ran, and nobody waits for it any more."""
+    return bool(max(row["expires_at"], row["received_at"] + _JUST_NOW) < at)
 
 
 class Inbox:
@@ -135,8 +151,7 @@ class Inbox:
 
     def _offer(self, row: Row) -> None:
         number, project_id, at = int(row["id"]), str(row["project_id"]), now()
-        if max(row["expires_at"], row["received_at"] + _JUST_NOW) < at:
-            # It came while no engine ran, and nobody waits for it any more.
+        if is_too_late(row, at):
             self._parts.writer.of("").writes.append((_HANDLED, {"id_": number}))
             return
         offered = self._opened(number, project_id, str(row["event"]))
@@ -151,14 +166,7 @@ class Inbox:
         task.add_done_callback(lambda _: self._underway.pop(number, None))
 
     def _opened(self, number: int, project_id: str, text: str) -> Offered | None:
-        sealed = Sealed(self._parts.seal, project_id, Secrets({}))
-        try:
-            event, lineage = unmarked(sealed.read(text))
-        except Exception as error:
-            # Sealed with a key that is gone. The others are not to wait for it.
-            log.error("an event cannot be read", number=number, project_id=project_id, exc_info=error)
-            return None
-        return Offered(Received(number, event), sealed.secrets.learned, lineage)
+        return opened(self._parts.seal, number, project_id, text)
 
     async def _handle(
         self, project_id: str, offered: Offered, size: int, decisions: list["asyncio.Future[None]"], *, emitted: bool

@@ -15,18 +15,16 @@ from sqlalchemy.dialects.postgresql import insert
 from penstock.dsl.model import Workflow
 from penstock.engine.embedded.calendar import next_time
 from penstock.engine.embedded.execution import Execution, encoded, rfc3339
-from penstock.engine.embedded.lineage import MOST_HOPS, MOST_OF_ONE
-from penstock.engine.embedded.listener import CONSUMED, Offered
+from penstock.engine.embedded.listener import Offered
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.subflows import born
-from penstock.engine.embedded.triggers import Trigger
+from penstock.engine.embedded.triggers import Trigger, started_by
 from penstock.engine.embedded.writer import Portion
 from penstock.engine.faults import Fault
 from penstock.engine.host import Json
 from penstock.storage import Row, Statement, StorageError, Transaction, now
 from penstock.storage.engine_tables import workflow_schedules
 from penstock.storage.platform_tables import executions, workflows
-from penstock.streams import Level, NewLog
 
 log = structlog.get_logger()
 
@@ -62,13 +60,13 @@ _DUE = Statement(
 _SOONEST = Statement(select(func.min(workflow_schedules.c.next_run_at)))
 _ALL = Statement(_with_project.order_by(workflow_schedules.c.workflow_id))
 _CHANGED = Statement(select(func.max(workflow_schedules.c.updated_at), func.count()).select_from(workflow_schedules))
-_NEXT = Statement(
+NEXT = Statement(
     update(workflow_schedules)
     .where(workflow_schedules.c.workflow_id == bindparam("id_"), workflow_schedules.c.version == bindparam("version_"))
     .values(next_run_at=bindparam("next_run_at"))
 )
 # Of those that run after the end of the last one: it ended, or was deleted, and nobody said when the next one is.
-_FORGOTTEN = Statement(
+FORGOTTEN = Statement(
     select(workflow_schedules.c.workflow_id, workflow_schedules.c.version).where(
         workflow_schedules.c.next_run_at.is_(None),
         ~exists().where(
@@ -79,7 +77,7 @@ _FORGOTTEN = Statement(
         ),
     )
 )
-_REMIND = Statement(
+REMIND = Statement(
     update(workflow_schedules)
     .where(
         workflow_schedules.c.workflow_id == bindparam("id_"),
@@ -88,32 +86,31 @@ _REMIND = Statement(
     )
     .values(next_run_at=bindparam("next_run_at"))
 )
-_STATE = Statement(
-    update(workflow_schedules)
-    .where(workflow_schedules.c.workflow_id == bindparam("id_"), workflow_schedules.c.version == bindparam("version_"))
-    .values(state=bindparam("state"))
-)
 NEXT_RUN = Statement(
     select(workflow_schedules.c.next_run_at).where(workflow_schedules.c.workflow_id == bindparam("workflow_id"))
 )
 
 
-async def put(tx: Transaction, workflow_id: str, version: int, workflow: Workflow) -> None:
+async def put(tx: Transaction, workflow_id: str, version: int, workflow: Workflow, at: int) -> None:
     """A workflow that is deployed: its schedule in place of an earlier version's."""
     schedule = workflow.schedule
     if all(each is None for each in (schedule.every, schedule.cron, schedule.after, schedule.on)):
         await tx.run(_DROP, workflow_id=workflow_id)
         return
-    at = now()
-    first = at if schedule.after is not None else _next(workflow, at, at)
-    await tx.run(_PUT, workflow_id=workflow_id, version=version, next_run_at=first, now=at)
+    first = at if schedule.after is not None else next_run(workflow, at, at)
+    await tx.run(_PUT, workflow_id=workflow_id, version=version, next_run_at=first, now=now())
 
 
 async def drop(tx: Transaction, workflow_id: str) -> None:
     await tx.run(_DROP, workflow_id=workflow_id)
 
 
-def _next(workflow: Workflow, planned: int, at: int) -> int | None:
+def run_id(workflow_id: str, version: int, planned: int) -> str:
+    """Named by what it is for, so that it is one execution however often it is started."""
+    return str(uuid.uuid5(uuid.UUID(workflow_id), f"schedule {version} {planned}"))
+
+
+def next_run(workflow: Workflow, planned: int, at: int) -> int | None:
     """When it is next after the run that was planned for then. Whatever was missed meanwhile is not made up for."""
     schedule = workflow.schedule
     if schedule.every is not None:
@@ -122,6 +119,16 @@ def _next(workflow: Workflow, planned: int, at: int) -> int | None:
     if schedule.cron is not None:
         return next_time(schedule.cron, workflow.timezone, max(planned, at))
     return None
+
+
+def after_end(portion: Portion, execution: Execution, workflow: Workflow | None, at: int) -> bool:
+    """Whether the end of this one, at this time, says when the next one is."""
+    pause = workflow.schedule.after if workflow is not None else None
+    if pause is None or execution.trigger_type != "schedule":
+        return False
+    row = {"id_": execution.workflow_id, "version_": execution.version, "next_run_at": at + pause}
+    portion.writes.append((NEXT, row))
+    return True
 
 
 class Schedules:
@@ -166,14 +173,14 @@ class Schedules:
             await self._look_for_changes()
 
     async def _look_for_forgotten(self) -> None:
-        for workflow_id, version in await self._parts.database.all(_FORGOTTEN):
+        for workflow_id, version in await self._parts.database.all(FORGOTTEN):
             try:
                 workflow = await self._parts.definitions.get(str(workflow_id), int(version))
             except Fault:
                 continue
             if workflow.schedule.after is not None:
                 row = {"id_": workflow_id, "version_": version, "next_run_at": now() + workflow.schedule.after}
-                self._parts.writer.of(str(workflow_id)).writes.append((_REMIND, row))
+                self._parts.writer.of(str(workflow_id)).writes.append((REMIND, row))
         await self._parts.writer.flush()
 
     async def _look_for_changes(self) -> None:
@@ -209,7 +216,7 @@ class Schedules:
         at, portion_of = now(), workflow_id
         try:
             workflow = await self._parts.definitions.get(workflow_id, version)
-            following = _next(workflow, planned, at)
+            following = next_run(workflow, planned, at)
         except Fault as fault:
             log.error("a schedule cannot be kept", workflow_id=workflow_id, error=str(fault))
             following = None
@@ -218,8 +225,7 @@ class Schedules:
             log.error("a schedule cannot be kept", workflow_id=workflow_id, exc_info=error)
             following = None
         else:
-            # Named by what it is for, so that it is one execution however often it is started.
-            id_ = str(uuid.uuid5(uuid.UUID(workflow_id), f"schedule {version} {planned}"))
+            id_ = run_id(workflow_id, version, planned)
             execution = Execution(
                 id_,
                 workflow_id,
@@ -236,15 +242,12 @@ class Schedules:
                 born(self._parts, execution)
         # With the execution, or not at all.
         self._parts.writer.of(portion_of).writes.append(
-            (_NEXT, {"id_": workflow_id, "version_": version, "next_run_at": following})
+            (NEXT, {"id_": workflow_id, "version_": version, "next_run_at": following})
         )
 
     def ended(self, portion: Portion, execution: Execution, workflow: Workflow | None) -> None:
         """`after`: the next one is due so long after the end of this one."""
-        pause = workflow.schedule.after if workflow is not None else None
-        if pause is not None and execution.trigger_type == "schedule":
-            row = {"id_": execution.workflow_id, "version_": execution.version, "next_run_at": now() + pause}
-            portion.writes.append((_NEXT, row))
+        if after_end(portion, execution, workflow, now()):
             self._something.set()
 
     async def offer(self, project_id: str, offered: Offered) -> None:
@@ -254,48 +257,10 @@ class Schedules:
                 await self._start_by(trigger, offered, events)
 
     async def _start_by(self, trigger: Trigger, offered: Offered, events: list[Json]) -> None:
-        received = offered.received
-        id_ = str(uuid.uuid5(uuid.UUID(trigger.workflow_id), f"event {received.number}"))
+        id_ = trigger.run_id(offered)
         starts = bool(events) and not await self._parts.exists(id_)
         # All in one batch: an event that is consumed has its execution.
         portion = self._parts.writer.of(id_)
-        portion.writes.append((CONSUMED, {"id_": received.number}))
-        portion.writes.append(
-            (
-                _STATE,
-                {
-                    "id_": trigger.workflow_id,
-                    "version_": trigger.version,
-                    "state": trigger.sealed.stored(trigger.state),
-                },
-            )
-        )
-        if not starts:
-            return
-        if (refusal := self._refusal(offered)) is not None:
-            message = f"not started by the event {received.number}: {refusal}"
-            portion.logs.append(NewLog(trigger.workflow_id, Level.WARN, message, "engine"))
-            return
-        execution = Execution(
-            id_,
-            trigger.workflow_id,
-            trigger.project_id,
-            trigger.version,
-            "event",
-            encoded(trigger.sealed.secrets.mask(events)),
-            "pending",
-            now(),
-            metadata=encoded(offered.lineage | {"events": [str(each.get("id")) for each in events]}),
-            sealed=trigger.sealed.sealed(events),
-        )
-        born(self._parts, execution)
-
-    def _refusal(self, offered: Offered) -> str | None:
-        """Why an event starts nothing, when it came of an execution that it would start again and again."""
-        if not offered.lineage:
-            return None
-        if offered.lineage["hops"] > MOST_HOPS:
-            return f"executions that start each other by events end after {MOST_HOPS}"
-        if not self._parts.families.admit(offered.lineage):
-            return f"of one execution, {MOST_OF_ONE:,} others may come at most"
-        return None
+        execution = started_by(self._parts, portion, trigger, offered, events if starts else [])
+        if execution is not None:
+            born(self._parts, execution)

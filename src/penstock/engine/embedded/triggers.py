@@ -1,26 +1,39 @@
 """schedule.on: a workflow that starts when the events it waits for have come."""
 
+import uuid
 from collections import deque
 
 import structlog
+from sqlalchemy import bindparam, update
 
 from penstock.dsl.model import Workflow
+from penstock.engine.embedded.execution import Execution as Started
 from penstock.engine.embedded.execution import encoded
-from penstock.engine.embedded.listener import Offered
+from penstock.engine.embedded.lineage import MOST_HOPS, MOST_OF_ONE
+from penstock.engine.embedded.listener import CONSUMED, Offered
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.sealing import Sealed
+from penstock.engine.embedded.writer import Portion
 from penstock.engine.faults import Fault
 from penstock.engine.host import Json, Received
 from penstock.engine.interpreter.correlation import Correlator
 from penstock.engine.interpreter.dataflow import DataFlow
 from penstock.engine.interpreter.scope import Execution, Frame, Scope
 from penstock.engine.tasks.secrets import Secrets
+from penstock.storage import Statement, now
+from penstock.storage.engine_tables import workflow_schedules
+from penstock.streams import Level, NewLog
 
 log = structlog.get_logger()
 _REMEMBERED = 100
 # What it waits with is stored anew with each event.
 _MOST_EVENTS = 1_000
 _MOST_BYTES = 1024 * 1024
+_STATE = Statement(
+    update(workflow_schedules)
+    .where(workflow_schedules.c.workflow_id == bindparam("id_"), workflow_schedules.c.version == bindparam("version_"))
+    .values(state=bindparam("state"))
+)
 
 
 class Trigger:
@@ -49,6 +62,9 @@ class Trigger:
     def state(self) -> Json:
         """What it has consumed and still waits with, for the next life."""
         return {"events": [[each.number, each.event] for each in self._events], "taken": list(self._taken)}
+
+    def run_id(self, offered: Offered) -> str:
+        return str(uuid.uuid5(uuid.UUID(self.workflow_id), f"event {offered.received.number}"))
 
     async def offer(self, offered: Offered) -> list[Json] | None:
         """None when the event is nothing to it; else the events to start with: none while others are awaited."""
@@ -99,3 +115,42 @@ class Trigger:
             log.warning("a trigger waits with too much, and begins anew", workflow_id=self.workflow_id)
             self._begin()
         return []
+
+
+def started_by(
+    parts: EngineParts, portion: Portion, trigger: Trigger, offered: Offered, events: list[Json]
+) -> Started | None:
+    """What is written of an event that a trigger has consumed; and the execution that these events start, if any."""
+    number = offered.received.number
+    state = trigger.sealed.stored(trigger.state)
+    portion.writes.append((CONSUMED, {"id_": number}))
+    portion.writes.append((_STATE, {"id_": trigger.workflow_id, "version_": trigger.version, "state": state}))
+    if not events:
+        return None
+    if (refusal := _refusal(parts, offered)) is not None:
+        message = f"not started by the event {number}: {refusal}"
+        portion.logs.append(NewLog(trigger.workflow_id, Level.WARN, message, "engine"))
+        return None
+    return Started(
+        trigger.run_id(offered),
+        trigger.workflow_id,
+        trigger.project_id,
+        trigger.version,
+        "event",
+        encoded(trigger.sealed.secrets.mask(events)),
+        "pending",
+        now(),
+        metadata=encoded(offered.lineage | {"events": [str(each.get("id")) for each in events]}),
+        sealed=trigger.sealed.sealed(events),
+    )
+
+
+def _refusal(parts: EngineParts, offered: Offered) -> str | None:
+    """Why an event starts nothing, when it came of an execution that it would start again and again."""
+    if not offered.lineage:
+        return None
+    if offered.lineage["hops"] > MOST_HOPS:
+        return f"executions that start each other by events end after {MOST_HOPS}"
+    if not parts.families.admit(offered.lineage):
+        return f"of one execution, {MOST_OF_ONE:,} others may come at most"
+    return None
