@@ -19,7 +19,7 @@ from penstock.engine.temporal.reach import Reach
 from penstock.engine.temporal.sweeper import Sweeper
 from penstock.storage import Database, Row, Transaction
 
-_PATIENCE = 5.0
+_PATIENCE = 12.0  # a task that a worker took with it when it ended is given to another after ten
 _LOOK_EVERY = 0.05
 
 
