@@ -46,10 +46,10 @@ export function allowed(person: Access, me: { id: string; role: string }, place:
   const myself = person.user.id === me.id;
   const direct = givenHere(person, place) !== undefined;
   if (!myself && !atLeast(me.role, "admin")) return { change: false, remove: false, why: "" };
-  if (lastOwner) return { change: false, remove: false, why: "The last owner. Make someone else an owner first." };
   if (!myself && rank(person.role) > rank(me.role)) {
     return { change: false, remove: false, why: `Their role is above yours: you are ${withArticle(me.role)}.` };
   }
+  if (lastOwner) return { change: false, remove: false, why: "The last owner. Make someone else an owner first." };
   return { change: atLeast(me.role, "admin"), remove: direct, why: "" };
 }
 
