@@ -45,7 +45,7 @@ export function EventView({ workflow, execution, live, height = "max(18rem, calc
         : events.entries.length === 0 ? <div className={styles["none"]}><EmptyState icon="list" title={type ? "No such event" : "No events yet"} actions={type ? <Button onClick={() => choose("")}>Show all events</Button> : undefined}>{type ? "Other types may have happened." : "Each start, end, failure and retry of an execution and its steps appears here."}</EmptyState></div>
         : (
           <Lines
-            label="Events"
+            label="Event lines"
             entries={events.entries}
             height={height}
             wrap={false}

@@ -197,21 +197,21 @@ function Row({ one, index, count, top, span, now, chosen, onChoose }: RowProps) 
       id={`step-${step.sequence_num}`}
       role="option"
       aria-selected={chosen}
-      aria-label={words}
       aria-posinset={index + 1}
       aria-setsize={count}
       className={`${styles["row"]} ${chosen ? styles["chosen"] : ""}`}
       style={{ top, height: ROW }}
       onClick={() => onChoose(step.sequence_num)}
     >
-      <div className={styles["name"]}>
+      <span className="visually-hidden">{words}</span>
+      <div className={styles["name"]} aria-hidden="true">
         <span style={{ width: Math.min(depth, 12) * 12, flex: "none" }} />
         <span className={`${styles["state"]} ${styles[step.status] ?? ""}`}><Icon name={STATUS_ICON[step.status] ?? "dot"} size={13} /></span>
         <span className={styles["kind"]}><KindIcon kind={step.step_type} /></span>
         <span className={styles["word"]} title={step.reference}>{step.step_name}</span>
         {attempt && <span className={styles["attempt"]}>#{step.attempt}</span>}
       </div>
-      <div className={styles["track"]}>
+      <div className={styles["track"]} aria-hidden="true">
         {waited && <span className={styles["waited"]} style={waited} title="Waiting to try again" />}
         {bar && (
           <span className={`${styles["bar"]} ${styles[step.status] ?? ""} ${step.step_type === "wait" || step.step_type === "listen" ? styles["waiting"] : ""}`} style={bar} title={words} />
