@@ -75,6 +75,13 @@ temporal_executions = Table(
     Column("recorded", Integer, nullable=False),
 )
 
+# Executions on Temporal of a workflow that has a limit: those that may begin. Whoever has ended has no place any more.
+temporal_places = Table(
+    "temporal_places",
+    metadata,
+    Column("execution_id", Id, ForeignKey("executions.id", ondelete="CASCADE"), primary_key=True),
+)
+
 # Steps on Temporal that listen: whom to ring up when an event comes, and which events they have looked at.
 temporal_listeners = Table(
     "temporal_listeners",

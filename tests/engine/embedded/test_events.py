@@ -169,6 +169,7 @@ async def test_an_emitted_event_goes_to_the_sink_again_when_it_was_not_taken(
         done = await here.run(await here.workflow("emitter", emit))
         await here.send("from outside")
         await came(lambda: _all_handled(here))
+        await came(lambda: _has_taken(sink))
         assert sink.taken == [done["output_data"]]
         assert sink.asked == 2
         assert sink.taken[0]["specversion"] == "1.0"
@@ -180,6 +181,10 @@ do:
       listen: {to: {any: [{with: {type: n}}], until: length >= 500}}
       output: {as: '[first, last, length]'}
 """
+
+
+async def _has_taken(sink: Sink) -> bool:
+    return bool(sink.taken)
 
 
 async def test_hundreds_of_events_for_one_who_listens_come_in_their_order(serve: Serve) -> None:

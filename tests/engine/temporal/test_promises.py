@@ -8,11 +8,20 @@ import httpx
 import pytest
 
 from tests.conftest import Serve
-from tests.engine.embedded import test_control, test_events, test_links, test_recovery, test_subflows
+from tests.engine.embedded import (
+    test_control,
+    test_events,
+    test_executions,
+    test_links,
+    test_recovery,
+    test_schedules,
+    test_subflows,
+)
 from tests.engine.temporal.workers import working
 
 pytestmark = test_control.pytestmark
 peer = test_control.peer
+sink = test_events.sink
 
 
 @pytest.fixture
@@ -36,3 +45,18 @@ test_every_listener = test_events.test_every_listener_gets_an_event_once_and_tho
 test_hundreds_of_events = test_events.test_hundreds_of_events_for_one_who_listens_come_in_their_order
 test_links_follow = test_links.test_each_type_follows_its_own_ends_and_is_given_what_the_source_put_out
 test_orderly_end = test_recovery.test_what_was_finished_before_an_orderly_end_is_not_done_again
+
+test_next_run = test_schedules.test_a_deployed_schedule_says_when_it_is_next_until_it_is_replaced_or_stopped
+test_missed_runs = test_schedules.test_runs_that_were_missed_are_made_up_for_once
+test_after_the_end = test_schedules.test_the_next_run_counts_from_the_end_of_the_last_however_it_ended
+test_lost_plan = test_schedules.test_a_plan_that_was_lost_with_its_execution_is_made_again
+test_all_events = test_events.test_a_workflow_starts_when_all_its_events_have_come_once_and_not_again_after_a_restart
+test_sinks = test_events.test_an_emitted_event_goes_to_the_sink_again_when_it_was_not_taken
+test_consumed = test_events.test_what_a_listener_has_consumed_counts_after_a_restart_and_is_not_done_again
+test_limits = test_executions.test_as_many_run_as_the_definition_allows_and_those_who_wait_come_in_their_order
+test_cancelled_while_waiting = test_control.test_whatever_waits_can_be_cancelled_and_leaves_no_step_open
+test_paused = test_control.test_nothing_begins_while_an_execution_is_paused_not_even_after_a_restart
+test_skipped_links = test_links.test_what_may_not_be_started_is_skipped_and_the_log_says_why
+test_chains = test_links.test_a_loop_of_links_ends_32_links_after_its_first_execution
+test_timeouts = test_executions.test_what_takes_too_long_is_a_fault_with_status_408
+test_deleted_project = test_executions.test_a_project_can_be_deleted_from_under_what_runs_in_it

@@ -1,6 +1,6 @@
 """What a worker does for its workflows: it reads and writes our database, evaluates, and performs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,7 +21,11 @@ from penstock.engine.faults import Fault, runtime
 from penstock.engine.host import ChildOf
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.temporal import ends, passed, written
+from penstock.engine.temporal.errand import EVENTS
+from penstock.engine.temporal.places import Places
+from penstock.engine.temporal.reach import Reach
 from penstock.engine.temporal.restoring import restorable, stored_bytes
+from penstock.engine.temporal.schedules import Schedules
 from penstock.storage import Duplicate, Refused, Statement, StorageError
 from penstock.storage.platform_tables import executions
 
@@ -32,14 +36,15 @@ _ASKED = Statement(select(executions.c.asked).where(executions.c.id == bindparam
 class Near:
     """Local activities: in the process of the workflow, and kept in no history but for their results."""
 
-    def __init__(self, parts: EngineParts, born: Callable[[Sequence[str]], None], came: Callable[[str], None]) -> None:
+    def __init__(self, parts: EngineParts, reach: Reach, schedules: Schedules, places: Places) -> None:
         parts.families = Families()
         self._parts = parts
         self._recording = written.Recording(parts.database)
         self._links = Links(parts)
         self._subflows = Subflows(parts)
-        self._born = born
-        self._came = came
+        self._reach = reach
+        self._schedules = schedules
+        self._places = places
 
     @property
     def all(self) -> list[Callable[..., Any]]:
@@ -54,9 +59,12 @@ class Near:
         if row is None or row["status"] not in {"pending", "running"}:
             return passed.Found()
         execution = Execution.from_row(row)
+        wanted = await database.one(_ASKED, id=execution.id)
+        is_to_end = asked.at_once or (wanted is not None and wanted[0] == "cancel")
+        if execution.status == "pending" and not is_to_end and not await self._is_its_turn(execution):
+            return passed.Found(waits=True)
         recorded = await database.one(written.RECORDED, execution_id=execution.id)
         text = await database.one(statements.DEFINITION, workflow_id=execution.workflow_id, version=execution.version)
-        wanted = await database.one(_ASKED, id=execution.id)
         sealed = await database.one(SEALED, id_=execution.id)
         execution.sealed = None if sealed is None else sealed["sealed_input"]
         steps: list[dict[str, Any]] = []
@@ -84,6 +92,13 @@ class Near:
         )
         return passed.Found(loaded)
 
+    async def _is_its_turn(self, execution: Execution) -> bool:
+        try:
+            workflow = await self._parts.definitions.get(execution.workflow_id, execution.version)
+        except Fault:
+            return True  # it says so when it begins
+        return workflow.concurrency is None or await self._places.take(execution)
+
     @activity.defn
     async def record(self, batch: passed.Batch) -> bool:
         """False when it can never be written: its execution was deleted, or something in it does not fit."""
@@ -95,11 +110,28 @@ class Near:
                 "an execution cannot be stored and is given up", execution_id=batch.execution_id, error=str(error)
             )
             return False
-        if batch.born:
-            self._born(batch.born)
-        if any(name == "add_event_in" for name, _ in batch.writes):
-            self._came(batch.project_id)
+        self._tell(batch)
         return True
+
+    def _tell(self, batch: passed.Batch) -> None:
+        """Whom it concerns, now that it is durable. Who is not told, since this worker dies here, is found later."""
+        self._reach.start_soon(batch.born)
+        names = {name for name, _ in batch.writes}
+        if written.ADD_EVENT_IN in names:
+            self._reach.ring_soon(batch.project_id)
+            self._reach.errand_soon(EVENTS, batch.project_id)
+        if batch.follow is not None:
+            self._reach.keep(self._after_end(batch.follow.execution, has_next=written.NEXT_RUN in names))
+
+    async def _after_end(self, ended: Execution, *, has_next: bool) -> None:
+        known = self._parts.definitions.known(ended.workflow_id, ended.version)
+        try:
+            if known is None or known.concurrency is not None:
+                await self._places.give(ended.workflow_id)
+            if has_next:
+                await self._schedules.tell(ended.workflow_id)
+        except StorageError as error:
+            log.warning("who is next waits for the database", workflow_id=ended.workflow_id, error=str(error))
 
     @activity.defn
     async def give_up(self, asked: passed.Load) -> None:

@@ -13,7 +13,7 @@ from temporalio.exceptions import is_cancelled_exception
 from penstock.engine.temporal.passed import Local, Perform, Performed
 
 T = TypeVar("T")
-_FOREVER = RetryPolicy(
+FOREVER = RetryPolicy(
     initial_interval=timedelta(milliseconds=100), maximum_interval=timedelta(seconds=5), maximum_attempts=0
 )
 _A_YEAR = timedelta(days=366)
@@ -29,7 +29,7 @@ async def near(activity: str, argument: Local, result: type[T]) -> T:
             argument,
             result_type=result,
             start_to_close_timeout=_LOCAL_SECONDS,
-            retry_policy=_FOREVER,
+            retry_policy=FOREVER,
         )
     )
     return answer
@@ -44,7 +44,7 @@ async def far(perform: Perform, *, activity: str = "perform") -> Performed:
             result_type=Performed,
             start_to_close_timeout=_A_YEAR,
             heartbeat_timeout=LOST_AFTER,
-            retry_policy=_FOREVER,
+            retry_policy=FOREVER,
             summary=perform.task or None,
         )
     )

@@ -13,14 +13,18 @@ from penstock.engine.embedded import inbox, statements
 from penstock.engine.embedded.definitions import Definitions
 from penstock.engine.embedded.execution import encoded
 from penstock.engine.embedded.parts import EngineLimits
+from penstock.engine.embedded.schedules import NEXT_RUN
 from penstock.engine.faults import Fault
 from penstock.engine.jq import Jq
+from penstock.engine.temporal.errand import EVENTS, SCHEDULE
 from penstock.engine.temporal.reach import Reach
+from penstock.engine.temporal.schedules import Schedules
 from penstock.engine.temporal.sweeper import Sweeper
 from penstock.storage import Database, Row, Transaction
 
 _PATIENCE = 12.0  # a task that a worker took with it when it ended is given to another after ten
 _LOOK_EVERY = 0.05
+_AT_ONCE = 20
 
 
 class TemporalEngine:
@@ -34,6 +38,7 @@ class TemporalEngine:
         self._definitions = Definitions(database)
         self._reach = Reach(database, client, task_queue)
         self._sweeper = Sweeper(database, self._reach)
+        self._schedules = Schedules(database, client, task_queue, self._definitions, self._reach.start_soon)
         self._main: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -56,14 +61,24 @@ class TemporalEngine:
 
     async def deploy(self, workflow_id: str, version: int) -> None:
         try:
-            await self._definitions.get(workflow_id, version)
+            workflow = await self._definitions.get(workflow_id, version)
+            await self._schedules.deploy(workflow_id, version, workflow)
         except Fault as fault:
             raise EngineRefused(fault.error.message) from None
+        if workflow.schedule.after is not None:
+            self._reach.errand_soon(SCHEDULE, workflow_id)
 
     async def stop(self, workflow_id: str, cancel_running: bool) -> None:
+        await self._schedules.drop(workflow_id)
         if cancel_running:
-            for row in await self._database.all(statements.UNENDED_OF, workflow_id=workflow_id):
-                await self.cancel(str(row[0]))
+            rows = await self._database.all(statements.UNENDED_OF, workflow_id=workflow_id)
+            places = asyncio.Semaphore(_AT_ONCE)
+
+            async def cancel(execution_id: str) -> None:
+                async with places:
+                    await self.cancel(execution_id)
+
+            await asyncio.gather(*(cancel(str(row[0])) for row in rows))
 
     async def trigger(self, pending: Pending) -> None:
         self._reach.start_soon([pending.id])
@@ -82,13 +97,18 @@ class TemporalEngine:
         rows = [inbox.row_of(project_id, encoded(event), lives, emitted=False) for event in events]
         await statements.lock_events_in(tx)
         await tx.run_many(inbox.ADD, rows)
-        tx.after_commit(lambda: self._reach.ring_soon(project_id))
+        tx.after_commit(lambda: self._tell_of_events(project_id))
+
+    def _tell_of_events(self, project_id: str) -> None:
+        self._reach.ring_soon(project_id)
+        self._reach.errand_soon(EVENTS, project_id)
 
     async def received(self) -> None:
         """Whoever listens is told with the commit."""
 
     async def next_run_at(self, workflow_id: str) -> int | None:
-        return None
+        row = await self._database.one(NEXT_RUN, workflow_id=workflow_id)
+        return None if row is None or row[0] is None else int(row[0])
 
     async def _ask(self, execution_id: str, what: str, done: Callable[[Row], bool]) -> None:
         """Stored, so that it is not forgotten, whoever dies; then sent; then waited for, as long as anybody would."""
@@ -97,7 +117,7 @@ class TemporalEngine:
         if not await self._reach.ask(execution_id, what) and self._reach.trouble is None:
             await self._reach.start(execution_id)
         patience = time.monotonic() + _PATIENCE
-        while time.monotonic() < patience:
+        while time.monotonic() < patience and self._reach.trouble is None:
             row: Row | None = await self._database.one(statements.ENDED, id=execution_id)
             if row is None or done(row):
                 return

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
+from temporalio.workflow import time_ns
 
 from penstock.dsl.build import workflow_of
 from penstock.dsl.model import Workflow
@@ -13,6 +14,7 @@ from penstock.engine.embedded.definitions import Definitions
 from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.links import Links
 from penstock.engine.embedded.parts import EngineParts, Vault
+from penstock.engine.embedded.schedules import after_end
 from penstock.engine.embedded.sealing import Sealed
 from penstock.engine.embedded.subflows import Ended, Subflows
 from penstock.engine.embedded.writer import Portion
@@ -67,8 +69,8 @@ class _Families:
 
 
 class _Schedules:
-    def ended(self, _portion: Portion, _execution: Execution, _workflow: Workflow | None) -> None:
-        """The end of an execution is nothing to a schedule of Temporal."""
+    def ended(self, portion: Portion, execution: Execution, workflow: Workflow | None) -> None:
+        after_end(portion, execution, workflow, time_ns() // 1_000)
 
 
 class _Subflows(Subflows):

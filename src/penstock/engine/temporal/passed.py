@@ -37,10 +37,29 @@ class Found(msgspec.Struct, frozen=True):
     """`loaded` is None when it has ended, or was deleted."""
 
     loaded: Loaded | None = None
+    waits: bool = False
+    """It is not its turn: as many of its workflow are under way as may be."""
 
 
 class Load(Local, frozen=True, kw_only=True):
     execution_id: str
+    at_once: bool = False
+    """Whoever's turn it is: it is only to end."""
+
+
+class Hold(Local, frozen=True, kw_only=True):
+    """`pause` or `resume`, of one that waits for its turn."""
+
+    execution_id: str
+    what: str
+
+
+class Errand(Local, frozen=True, kw_only=True):
+    """What is to be seen to, and whose it is."""
+
+    kind: str
+    of: str
+    rest: str = ""
 
 
 class Follow(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from penstock.engine.temporal.connection import RPC, TASK
+from penstock.engine.temporal.errand import ERRAND, errand_id
 from penstock.storage import Database, Statement, StorageError
 from penstock.storage.engine_tables import temporal_listeners
 
@@ -20,6 +21,7 @@ log = structlog.get_logger()
 _AT_ONCE = 64
 _MOST_REMEMBERED = 100_000
 _EXECUTION = "Execution"
+_PAUSE = 0.1  # seconds between errands that are asked for again and again
 _LISTENERS = Statement(
     select(temporal_listeners.c.execution_id)
     .where(temporal_listeners.c.project_id == bindparam("project_id"))
@@ -36,18 +38,45 @@ class Reach:
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
         self._started: OrderedDict[str, None] = OrderedDict()
+        self._errands: dict[tuple[str, str], bool] = {}
+        """Those that are on their way, and whether they are asked for again."""
         self.trouble: str | None = None
 
     # In the background
 
     def start_soon(self, execution_ids: Sequence[str]) -> None:
         for id_ in execution_ids:
-            self._keep(self.start(id_))
+            self.keep(self.start(id_))
 
     def ring_soon(self, project_id: str) -> None:
-        self._keep(self._ring_all(project_id))
+        self.keep(self._ring_all(project_id))
 
-    def _keep(self, work: Coroutine[Any, Any, Any]) -> None:
+    def let_begin_soon(self, execution_ids: Sequence[str]) -> None:
+        for id_ in execution_ids:
+            self.keep(self._let_begin(id_))
+
+    def errand_soon(self, kind: str, of: str) -> None:
+        """However often it is asked for meanwhile, one is sent after the other."""
+        name = (kind, of)
+        if name in self._errands:
+            self._errands[name] = True
+        else:
+            self._errands[name] = False
+            self.keep(self._send_errand(kind, of))
+
+    async def _send_errand(self, kind: str, of: str) -> None:
+        name = (kind, of)
+        try:
+            while True:
+                self._errands[name] = False
+                await self.errand(kind, of)
+                if not self._errands[name]:
+                    return
+                await asyncio.sleep(_PAUSE)
+        finally:
+            del self._errands[name]
+
+    def keep(self, work: Coroutine[Any, Any, Any]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -122,6 +151,34 @@ class Reach:
         except RuntimeError as error:
             return self._failed(error)
         return True
+
+    async def errand(self, kind: str, of: str, rest: str = "") -> bool:
+        """Some worker sees to it, or looks again if one is at it."""
+        try:
+            async with self._places:
+                await self._client.start_workflow(
+                    ERRAND,
+                    id=errand_id(kind, of, rest),
+                    task_queue=self._task_queue,
+                    start_signal="again",
+                    id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                    task_timeout=TASK,
+                    rpc_timeout=RPC,
+                )
+        except (RPCError, RuntimeError) as error:
+            return self._failed(error)
+        return True
+
+    async def _let_begin(self, execution_id: str) -> None:
+        try:
+            async with self._places:
+                await self._client.get_workflow_handle(execution_id).signal("place_free", rpc_timeout=RPC)
+        except RPCError as error:
+            # One that is not there finds its place when it starts.
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                self._failed(error)
+        except RuntimeError as error:
+            self._failed(error)
 
     async def check(self) -> None:
         """Whether the cluster answers."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import msgspec
@@ -12,12 +12,19 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.temporal.activities import Near
+from penstock.engine.temporal.attending import Attending
+from penstock.engine.temporal.errand import SINKS, ErrandWorkflow
 from penstock.engine.temporal.hearing import Hearing
 from penstock.engine.temporal.parts import Surroundings, surroundings
 from penstock.engine.temporal.performing import Far
+from penstock.engine.temporal.places import Places
 from penstock.engine.temporal.reach import Reach
+from penstock.engine.temporal.rounds import Rounds
+from penstock.engine.temporal.schedules import Schedules
 from penstock.engine.temporal.sweeper import Sweeper
+from penstock.engine.temporal.triggers import Triggers
 from penstock.engine.temporal.workflow import ExecutionWorkflow
+from penstock.storage.database import Unavailable
 
 # Everything of ours is the host's own care: nothing in a walk asks a clock, chance, or the world.
 _PASSED_THROUGH = ("penstock", "msgspec", "structlog", "sqlalchemy", "jsonschema_rs")
@@ -45,13 +52,21 @@ class WorkerLimits(msgspec.Struct, frozen=True):
 async def working(client: Client, task_queue: str, parts: EngineParts, limits: WorkerLimits) -> AsyncIterator[Worker]:
     """For as long as the block lasts; what is under way when it ends is drained, or begun again elsewhere."""
     reach = Reach(parts.database, client, task_queue)
-    near = Near(parts, reach.start_soon, reach.ring_soon)
+    schedules = Schedules(parts.database, client, task_queue, parts.definitions, reach.start_soon)
+    places = Places(parts.database, parts.definitions, reach.let_begin_soon)
+    near = Near(parts, reach, schedules, places)
+
+    async def send_on(project_id: str, number: int) -> None:
+        if not await reach.errand(SINKS, project_id, str(number)):
+            raise Unavailable("Temporal does not answer")
+
+    attending = Attending(parts.database, schedules, Triggers(parts, reach.start_soon, send_on))
     surroundings[task_queue] = Surroundings(parts.vault, parts.performer, parts.definitions, limits.history)
     worker = Worker(
         client,
         task_queue=task_queue,
-        workflows=[ExecutionWorkflow],
-        activities=[*near.all, *Hearing(parts.database).all, *Far(parts, client).all],
+        workflows=[ExecutionWorkflow, ErrandWorkflow],
+        activities=[*near.all, *Hearing(parts.database).all, *Far(parts, client).all, *attending.all],
         workflow_runner=runner(),
         max_concurrent_workflow_tasks=limits.workflows,
         max_concurrent_activities=limits.activities,
@@ -63,12 +78,13 @@ async def working(client: Client, task_queue: str, parts: EngineParts, limits: W
         max_heartbeat_throttle_interval=timedelta(seconds=1),
         default_heartbeat_throttle_interval=timedelta(seconds=1),
     )
-    sweeping = asyncio.create_task(Sweeper(parts.database, reach).run())
+    loops = (Sweeper(parts.database, reach).run(), Rounds(parts.database, reach, schedules, places).run())
+    tasks = [asyncio.create_task(loop) for loop in loops]
     try:
         async with worker:
             yield worker
     finally:
-        sweeping.cancel()
-        with suppress(asyncio.CancelledError):
-            await sweeping
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await reach.close()

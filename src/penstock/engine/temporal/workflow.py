@@ -20,12 +20,15 @@ class ExecutionWorkflow:
         self._bell = Doorbell()
         self._life: Life | None = None
         self._asked: list[str] = []
+        self._may_begin = False
+        self._is_to_end = False
+        """It was cancelled before it began."""
 
     @workflow.run
     async def run(self) -> passed.EndedChild | None:
         info = workflow.info()
         around = surroundings[info.task_queue]
-        found = await near("load", passed.Load(execution_id=info.workflow_id), passed.Found)
+        found = await self._found(info.workflow_id)
         if (loaded := found.loaded) is None:
             return None  # it has ended, or was deleted
         execution = loaded.execution
@@ -34,7 +37,7 @@ class ExecutionWorkflow:
         writing = asyncio.create_task(recorder.run())
         self._life = life = Life(loaded, parts, around, self._bell)
         try:
-            life.start(lambda _: None, at_end=CANCELLED if loaded.asked == "cancel" else None)
+            life.start(lambda _: None, at_end=CANCELLED if self._is_to_end or loaded.asked == "cancel" else None)
             self._see_to_asked(loaded.asked)
             await self._lived(life, around)
             if recorder.ended:
@@ -48,6 +51,26 @@ class ExecutionWorkflow:
         if life.cancelled and parts.subflows.end is not None and parts.subflows.end.status == "cancelled":
             raise asyncio.CancelledError
         return _ended(parts)
+
+    async def _found(self, execution_id: str) -> passed.Found:
+        """When it is its turn."""
+        try:
+            while True:
+                self._may_begin = False
+                found = await near("load", passed.Load(execution_id=execution_id), passed.Found)
+                if not found.waits:
+                    return found
+                await self._turn_of(execution_id)
+        except asyncio.CancelledError:
+            self._is_to_end = True
+            return await near("load", passed.Load(execution_id=execution_id, at_once=True), passed.Found)
+
+    async def _turn_of(self, execution_id: str) -> None:
+        while not self._may_begin:
+            await workflow.wait_condition(lambda: self._may_begin or bool(self._asked))
+            for what in self._asked:
+                await near("hold", passed.Hold(execution_id=execution_id, what=what), type(None))
+            self._asked.clear()
 
     async def _lived(self, life: Life, around: Surroundings) -> None:
         """Until it has ended, or its history is as long as it should be."""
@@ -68,6 +91,10 @@ class ExecutionWorkflow:
 
     def _leaving(self, life: Life) -> bool:
         return life.host is None or life.host.leaving
+
+    @workflow.signal
+    def place_free(self) -> None:
+        self._may_begin = True
 
     @workflow.signal
     def events_came(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from penstock.engine.embedded import listener, statements
+from penstock.engine.embedded import listener, schedules, statements
 from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.sealing import SEAL_INPUT, SEAL_OUTPUT
 from penstock.engine.embedded.subflows import row_of
@@ -24,6 +24,8 @@ DROP_LISTENER = Statement(
         temporal_listeners.c.position == bindparam("position_"),
     )
 )
+ADD_EVENT_IN = "add_event_in"
+NEXT_RUN = "next_run"
 # What a workflow may write, by the names that are sent for it.
 _STATEMENTS = {
     "add_execution": statements.ADD_EXECUTION,
@@ -35,10 +37,11 @@ _STATEMENTS = {
     "change_step": statements.CHANGE_STEP,
     "add_consumed": statements.ADD_CONSUMED,
     "consumed": listener.CONSUMED,
-    "add_event_in": statements.ADD_EVENT_IN,
+    ADD_EVENT_IN: statements.ADD_EVENT_IN,
     "seal_input": SEAL_INPUT,
     "seal_output": SEAL_OUTPUT,
     "drop_listener": DROP_LISTENER,
+    NEXT_RUN: schedules.NEXT,
 }
 ADD_EXECUTION = "add_execution"
 _NAMES = {statement: name for name, statement in _STATEMENTS.items()}
