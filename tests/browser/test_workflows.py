@@ -159,7 +159,7 @@ async def test_a_link_is_added_and_somebody_gets_a_role_here(visit: Visit, perso
     # Who may only look is offered nothing else.
     theirs = await guest.sign_in(await visit(), f"/workflows/{source}")
     await expect(theirs.get_by_role("heading", name="Orders in", level=1)).to_be_visible()
-    await theirs.get_by_role("link", name="Editor").click()
+    await theirs.get_by_role("link", name="Editor", exact=True).click()
     await expect(theirs.get_by_text("You may look, not change.")).to_be_visible()
     for name in ("Trigger", "Deploy", "Save"):
         await expect(theirs.get_by_role("button", name=name)).to_have_count(0)

@@ -58,7 +58,8 @@ export function Component() {
           <span className={styles["versions"]}>{versionWords(workflow.version, workflow.deployed_version)}</span>
         </span>
       }
-      crumbs={[{ to: paths.project(workflow.project_id), label: project.data?.name ?? "Project" }]}
+      // Who has a role at this workflow alone may not see its project.
+      crumbs={project.error ? [] : [{ to: paths.project(workflow.project_id), label: project.data?.name ?? "Project" }]}
       actions={<Actions context={context} />}
     >
       <LinkTabs label="Parts of the workflow" tabs={tabs} />

@@ -79,7 +79,7 @@ export default function CodeEditor(props: CodeEditorProps) {
         extensions: [
           EditorView.cspNonce.of(cspNonce()),
           EditorState.readOnly.of(now.current.readOnly ?? false),
-          EditorView.contentAttributes.of({ "aria-label": now.current.label, "aria-multiline": "true" }),
+          EditorView.contentAttributes.of({ "aria-label": now.current.label, "aria-multiline": "true", tabindex: "0" }),
           lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), foldGutter(), lintGutter(), history(), drawSelection(),
           indentOnInput(), indentUnit.of("  "), EditorState.tabSize.of(2), bracketMatching(), closeBrackets(), search({ top: true }), highlightSelectionMatches(),
           yaml(), codeLook, chosenLines, EditorView.lineWrapping,
