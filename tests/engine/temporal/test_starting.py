@@ -1,0 +1,125 @@
+"""What starts by itself on a cluster, and what bounds it: with several servers and workers, and when one dies."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from penstock.engine.embedded import inbox, statements
+from penstock.engine.embedded.execution import encoded
+from penstock.engine.temporal.activities import Near
+from penstock.engine.temporal.errand import SCHEDULE, errand_id
+from penstock.storage import Database, Statement
+from penstock.storage.engine_tables import inbox as events_in
+from tests.conftest import Serve
+from tests.engine.embedded.shop import Shop, reopened
+from tests.engine.tasks.http_peer import served
+from tests.engine.temporal.workers import working
+from tests.platform.people import Person
+from tests.platform.scene import set_up
+
+pytestmark = pytest.mark.anyio
+_EVERY_SECOND = "schedule: {every: {seconds: 1}}\ndo: [{say: {set: {x: 1}}}]"
+_ON = "schedule: {on: {one: {with: {type: %s}}}}\ndo: [{keep: {set: '${ $workflow.input[0].data }'}}]"
+_HANDLED = Statement(select(events_in.c.id).where(events_in.c.handled.is_(False)))
+
+
+async def _rings(cluster: Client, workflow: str) -> bool:
+    try:
+        await cluster.get_schedule_handle(errand_id(SCHEDULE, workflow)).describe()
+    except RPCError:
+        return False
+    return True
+
+
+async def test_temporal_rings_when_a_schedule_is_due_whichever_servers_and_workers_are_there(
+    serve: Serve, database_url: str, on_temporal: dict[str, str]
+) -> None:
+    async with serve(**on_temporal) as client, working(database=database_url, **on_temporal) as cluster:
+        here = Shop(await set_up(client))
+        workflow = await here.workflow("often", _EVERY_SECOND, deploy=True)
+        assert await _rings(cluster, workflow)
+        await here.started(workflow, 2)
+    async with (
+        reopened(serve, here, **on_temporal) as there,
+        working(database=database_url, **on_temporal),
+        working(database=database_url, **on_temporal) as cluster,
+    ):
+        before = len(await there.executions(workflow))
+        runs = await there.started(workflow, before + 2)
+        planned = [each["metadata"]["planned_for"] for each in runs]
+        assert planned == sorted(set(planned))
+        assert {(each["trigger_type"], each["status"]) for each in runs[:before]} == {("schedule", "completed")}
+        assert (await there.post(f"/workflows/{workflow}/stop")).status_code == 200
+        assert not await _rings(cluster, workflow)
+        stopped = len(await there.executions(workflow))
+        other = await there.workflow("other", _EVERY_SECOND, deploy=True)
+        await there.started(other, 2)
+        assert len(await there.executions(workflow)) == stopped
+
+
+async def test_each_event_starts_once_whichever_server_took_it_and_whoever_died_before_it_was_told(
+    serve: Serve, database: Database, database_url: str, on_temporal: dict[str, str]
+) -> None:
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(serve(**on_temporal))
+        second = await stack.enter_async_context(serve(**on_temporal))
+        for _ in range(2):
+            await stack.enter_async_context(working(database=database_url, **on_temporal))
+        here = Shop(await set_up(first))
+        workflow = await here.workflow("each", _ON % "order", deploy=True)
+        there = Shop(here.scene)
+        there.owner = Person(second, here.owner.tokens, here.owner.email)
+        # A server that dies between its commit and what it would tell then.
+        lost = {"specversion": "1.0", "id": "lost", "source": "x", "type": "order", "data": "lost"}
+        async with database.transaction() as tx:
+            await statements.lock_events_in(tx)
+            row = inbox.row_of(here.project, encoded(lost), 3600, emitted=False)
+            await tx.run_many(inbox.ADD, [row])
+        await asyncio.gather(
+            *((here if number % 2 else there).send("order", number, id=str(number)) for number in range(12))
+        )
+        await here.started(workflow, 13)
+        runs = await here.executions(workflow)
+        assert sorted(map(str, (each["output_data"] for each in runs))) == sorted([*map(str, range(12)), "lost"])
+        assert await database.all(_HANDLED) == []
+
+
+async def test_no_more_run_than_may_with_several_workers_and_the_next_begins_also_when_nobody_tells_it(
+    serve: Serve, database_url: str, on_temporal: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_work, most = 0, 0
+
+    async def answer(_: Request) -> Any:
+        nonlocal at_work, most
+        at_work += 1
+        most = max(most, at_work)
+        await asyncio.sleep(0.05)
+        at_work -= 1
+        return JSONResponse({})
+
+    async def died(*_: Any, **__: Any) -> None:
+        """The worker that wrote the end, before it let the next one begin."""
+
+    with served(Starlette(routes=[Route("/", answer)])) as url:
+        async with AsyncExitStack() as stack:
+            here = Shop(await set_up(await stack.enter_async_context(serve(**on_temporal))))
+            for _ in range(2):
+                await stack.enter_async_context(working(database=database_url, **on_temporal))
+            tasks = f"do: [{{ask: {{call: http, with: {{method: get, endpoint: '{url}'}}}}}}]"
+            workflow = await here.workflow("two", tasks, metadata="{concurrency: 2}")
+            ids = await asyncio.gather(*(here.trigger(workflow) for _ in range(10)))
+            for id_ in ids:
+                assert (await here.ended(id_))["status"] == "completed"
+            assert most == 2
+            monkeypatch.setattr(Near, "_after_end", died)
+            for id_ in [await here.trigger(workflow) for _ in range(4)]:
+                assert (await here.ended(id_))["status"] == "completed"
