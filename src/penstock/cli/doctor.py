@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from penstock.cli import doctor_mail, doctor_providers, doctor_secrets, doctor_server, doctor_storage
+from penstock.cli import doctor_mail, doctor_providers, doctor_secrets, doctor_server, doctor_storage, doctor_temporal
 from penstock.cli.findings import Check, Finding, Level, fail, ok
 from penstock.cli.options import ConfigFile, DatabaseAddress
 from penstock.settings import Loaded, SettingsError, load
@@ -27,6 +27,7 @@ CHECKS: tuple[Check, ...] = (
     doctor_secrets.sealed,
     doctor_server.settings_file,
     doctor_server.redis,
+    doctor_temporal.temporal,
     doctor_mail.mail,
     doctor_providers.oauth,
     doctor_providers.saml,

@@ -42,12 +42,19 @@ async def readyz(request: Request[Any, Any, Any]) -> Answer:
     if trouble is not None:
         log.warning("not ready", error=trouble)
         raise Overloaded(f"{_why(request.app.state)}; executions wait")
-    return json({"status": "ready"})
+    notice = _engine_notice(request.app.state)
+    return json({"status": "ready"} | ({} if notice is None else {"notice": notice}))
 
 
 def _engine_trouble(state: Any) -> str | None:
     engine = getattr(getattr(state, "platform", None), "engine", None)
     return getattr(engine, "trouble", None)
+
+
+def _engine_notice(state: Any) -> str | None:
+    """What people should see to, though requests can be served: no other server would do better."""
+    engine = getattr(getattr(state, "platform", None), "engine", None)
+    return getattr(engine, "notice", None)
 
 
 def _why(state: Any) -> str:

@@ -61,6 +61,13 @@ async def connect(cluster: Cluster, seal: Seal, database: Database, *, lazy: boo
     )
 
 
+async def look_at(cluster: Cluster) -> Client:
+    """For whoever sends and reads no data."""
+    return await Client.connect(
+        cluster.address, namespace=cluster.namespace, tls=_tls(cluster), api_key=cluster.api_key or None
+    )
+
+
 async def connect_in_time(cluster: Cluster, seal: Seal, database: Database, stop: asyncio.Event) -> Client | None:
     """When the cluster answers, however long that takes; None when there was no more need of it."""
     for delay in delays(first=0.2, most=5.0, total=math.inf):

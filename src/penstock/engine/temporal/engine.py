@@ -19,6 +19,7 @@ from penstock.engine.jq import Jq
 from penstock.engine.temporal.errand import EVENTS, SCHEDULE
 from penstock.engine.temporal.reach import Reach
 from penstock.engine.temporal.schedules import Schedules
+from penstock.engine.temporal.standing import Standing
 from penstock.engine.temporal.sweeper import Sweeper
 from penstock.storage import Database, Row, Transaction
 
@@ -39,16 +40,20 @@ class TemporalEngine:
         self._reach = Reach(database, client, task_queue)
         self._sweeper = Sweeper(database, self._reach)
         self._schedules = Schedules(database, client, task_queue, self._definitions, self._reach.start_soon)
+        self._standing = Standing(client, task_queue, self._reach)
         self._main: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         self._main = asyncio.create_task(self._sweeper.run())
+        self._watching = asyncio.create_task(self._standing.run())
 
     async def close(self) -> None:
-        if self._main is not None:
-            self._main.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._main
+        for task in (self._main, self._watching):
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
         await self._reach.close()
 
     @property
@@ -56,6 +61,10 @@ class TemporalEngine:
         if self._main is not None and self._main.done():
             return "the engine has ended; the server's log says why"
         return self._reach.trouble
+
+    @property
+    def notice(self) -> str | None:
+        return self._standing.notice
 
     # What is asked of it
 
