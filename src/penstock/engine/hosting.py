@@ -87,9 +87,9 @@ class Hosting(Host):
             raise exhausted("Too many steps", f"an execution may have {MOST_STEPS:,} steps and retries at most")
 
     def _new_step(self, position: str, task: Task, attempt: int) -> Step:
-        return Step(position, task, attempt, self._sequence, self._new_id())
+        return Step(position, task, attempt, self._sequence, self._new_id(position, attempt))
 
-    def _new_id(self) -> str:
+    def _new_id(self, _position: str, _attempt: int) -> str:
         return uuid7()
 
     def _taken_up(self, step: Step) -> None:

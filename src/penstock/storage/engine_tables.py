@@ -73,6 +73,9 @@ temporal_executions = Table(
     metadata,
     Column("execution_id", Id, ForeignKey("executions.id", ondelete="CASCADE"), primary_key=True),
     Column("recorded", Integer, nullable=False),
+    # Which walk wrote last, and what its history may not know of.
+    Column("writer", Text, nullable=False),
+    Column("written", Text, nullable=False),
 )
 
 # Executions on Temporal of a workflow that has a limit: those that may begin. Whoever has ended has no place any more.

@@ -100,7 +100,7 @@ class EmbeddedHost(Hosting):
         return self._parts.writer.of(self.execution_id)
 
     def _new_step(self, position: str, task: Task, attempt: int) -> Step:
-        id_, sequence = self._new_id(), self._sequence
+        id_, sequence = self._new_id(position, attempt), self._sequence
         row = StepRow(
             id_,
             self.execution_id,

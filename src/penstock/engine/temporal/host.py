@@ -1,6 +1,7 @@
 """The host of one execution inside its workflow: time, chance and everything else come from Temporal."""
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Any, TypeVar
@@ -32,6 +33,7 @@ T = TypeVar("T")
 EXECUTION = "Execution"
 _STEPS_AT_ONCE = 100  # before they are written: Temporal takes a workflow that computes for two seconds for stuck
 _CHILD_LOOKS = 1.0
+_CHANCE = (1 << 80) - 1
 
 
 class TemporalHost(EmbeddedHost):
@@ -57,8 +59,10 @@ class TemporalHost(EmbeddedHost):
     def now(self) -> int:
         return workflow.time_ns() // 1_000
 
-    def _new_id(self) -> str:
-        return uuid7_of(workflow.time_ns() // 1_000_000, workflow.random().getrandbits(80))
+    def _new_id(self, position: str, attempt: int) -> str:
+        """The same for a step that a walk begins again, whose row an earlier one has written."""
+        chance = uuid.UUID(self.id_for(f"{position} {attempt}")).int & _CHANCE
+        return uuid7_of(self.execution.created_at // 1_000, chance)
 
     def _turn_is_long(self) -> bool:
         return False  # a clock must not decide here: steps are counted

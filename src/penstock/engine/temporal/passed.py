@@ -9,6 +9,7 @@ from penstock.engine.embedded.parts import EngineLimits
 from penstock.engine.faults import Error
 from penstock.engine.host import Json
 from penstock.engine.tasks.work import Authorization
+from penstock.engine.temporal.once import Names
 from penstock.streams import ExecutionChange, NewEvent, NewLog
 
 
@@ -84,6 +85,7 @@ class Batch(Local, frozen=True, kw_only=True):
     """Executions that are in it, and are to be started."""
     follow: Follow | None = None
     """Its end is in it: what follows from that is written with it."""
+    names: Names = Names()
 
 
 class Evaluate(Local, frozen=True, kw_only=True):

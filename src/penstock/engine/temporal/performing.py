@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import structlog
 from temporalio import activity
 from temporalio.client import Client
 
@@ -16,6 +17,7 @@ from penstock.engine.tasks.work import Performed, Work
 from penstock.engine.temporal import passed
 from penstock.engine.temporal.lines import Lines
 
+log = structlog.get_logger()
 _BEAT_EVERY = 0.5
 _ATTEMPT = 1_000_000_000
 
@@ -80,6 +82,11 @@ class Far:
     @asynccontextmanager
     async def _work(self, asked: passed.Perform) -> AsyncIterator[tuple[Work, Lines]]:
         on_behalf_of.set(asked.project_id)
+        if (attempt := activity.info().attempt) > 1:
+            log.warning(
+                "performed again, as nothing was heard of it", execution_id=asked.execution_id, task=asked.task,
+                key=asked.key, attempt=attempt,
+            )  # fmt: skip
         secrets = Secrets(await self._secrets(asked))
         secrets.learn(*asked.hidden)
         lines = Lines(self._parts.database, asked, secrets, self._parts.limits.log_level)

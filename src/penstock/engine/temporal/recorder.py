@@ -1,6 +1,6 @@
 """The writer of one execution, inside its workflow: what the walk does gathers, and is written when the walk waits.
 
-Batches are numbered. One that is sent again, since the worker died before it was heard of, is written once.
+Batches are numbered. One that is sent again is written once; what a walk does again is written once, too (`once`).
 """
 
 import asyncio
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from temporalio import workflow
 
 from penstock.engine.embedded.writer import Portion, WriterEnded
+from penstock.engine.temporal.once import Naming
 from penstock.engine.temporal.passed import Batch, Follow
 from penstock.engine.temporal.written import name_of
 
@@ -22,6 +23,7 @@ class Recorder:
         self._project_id = project_id
         self._number = recorded
         self._send = send
+        self._naming = Naming(recorded)
         self._gathering: Portion | None = None
         self._born: list[str] = []
         self._waiting: list[asyncio.Future[None]] = []
@@ -61,6 +63,7 @@ class Recorder:
             await workflow.wait_condition(lambda: self._gathering is not None)
             batch, self._writing, self._waiting = self._taken(), self._waiting, []
             written = await self._send(batch)
+            self._naming.written(_history(), batch.names)
             told, self._writing = self._writing, None
             self.ended = not written
             for waiting in [*told, *(() if written else self._waiting)]:
@@ -75,14 +78,20 @@ class Recorder:
         portion, self._gathering = self._gathering.frozen(), None
         born, self._born = self._born, []
         self._number += 1
+        writes = [(name_of(statement), row) for statement, row in portion.writes]
         return Batch(
             execution_id=self._execution_id,
             project_id=self._project_id,
             number=self._number,
-            writes=[(name_of(statement), row) for statement, row in portion.writes],
+            writes=writes,
             events=portion.events,
             logs=portion.logs,
             changes=portion.changes,
             born=born,
             follow=self.follow,
+            names=self._naming.of(_history(), writes, portion.events, portion.logs, portion.changes),
         )
+
+
+def _history() -> int:
+    return workflow.info().get_current_history_length()

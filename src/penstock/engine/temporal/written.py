@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import bindparam, delete, select
+import msgspec
+from sqlalchemy import and_, bindparam, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from penstock.engine.embedded import listener, schedules, statements
@@ -11,8 +12,9 @@ from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.sealing import SEAL_INPUT, SEAL_OUTPUT
 from penstock.engine.embedded.subflows import row_of
 from penstock.engine.embedded.writer import Portion, Row, hold_in_place, write_rows
+from penstock.engine.temporal.once import Written, undone, undone_writes
 from penstock.engine.temporal.passed import Batch
-from penstock.storage import Database, Statement
+from penstock.storage import Database, Statement, Transaction
 from penstock.storage.database import Busy, Unavailable
 from penstock.storage.engine_tables import temporal_executions, temporal_listeners
 from penstock.streams import ExecutionChange
@@ -44,15 +46,32 @@ _STATEMENTS = {
     NEXT_RUN: schedules.NEXT,
 }
 ADD_EXECUTION = "add_execution"
+# The writer's name ends with it while it may still do again what was done: each of its batches is then looked through.
+_UNSURE = "?"
 _NAMES = {statement: name for name, statement in _STATEMENTS.items()}
-_number = insert(temporal_executions).values(execution_id=bindparam("execution_id"), recorded=bindparam("number"))
-# None is touched when this batch, or a later one, was written before.
+_number = insert(temporal_executions).values(
+    {name: bindparam(name) for name in ("execution_id", "recorded", "writer", "written")}
+)
+# None is touched when this batch was written before, or another walk of the execution wrote last.
 _NUMBER = Statement(
     _number.on_conflict_do_update(
         index_elements=["execution_id"],
-        set_={"recorded": _number.excluded.recorded},
-        where=temporal_executions.c.recorded < _number.excluded.recorded,
+        set_={"recorded": _number.excluded.recorded, "written": _number.excluded.written},
+        where=and_(
+            temporal_executions.c.writer == _number.excluded.writer,
+            temporal_executions.c.recorded < _number.excluded.recorded,
+        ),
     )
+)
+_WRITTEN = Statement(
+    select(temporal_executions.c.recorded, temporal_executions.c.writer, temporal_executions.c.written).where(
+        temporal_executions.c.execution_id == bindparam("execution_id")
+    )
+)
+_TAKE_OVER = Statement(
+    update(temporal_executions)
+    .where(temporal_executions.c.execution_id == bindparam("execution_id_"))
+    .values({name: bindparam(name) for name in ("recorded", "writer", "written")})
 )
 RECORDED = Statement(
     select(temporal_executions.c.recorded).where(temporal_executions.c.execution_id == bindparam("execution_id"))
@@ -68,16 +87,55 @@ def name_of(statement: Statement) -> str:
 
 
 async def write(database: Database, batches: Sequence[Batch]) -> None:
-    """As one transaction: all of them, but for those that were written before."""
-    portions = {batch.execution_id: _portion(batch) for batch in batches}
+    """As one transaction: all that is in them, but for what was written before."""
+    portions = [_portion(batch) for batch in batches]
     async with database.transaction() as tx:
-        await hold_in_place(
-            tx, list(portions.values()), [row for each in portions.values() for row in _events_in(each)]
-        )
-        for batch in sorted(batches, key=lambda batch: batch.execution_id):
-            if not await tx.run(_NUMBER, execution_id=batch.execution_id, number=batch.number):
-                del portions[batch.execution_id]
-        await write_rows(tx, list(portions.values()))
+        await hold_in_place(tx, portions, [row for each in portions for row in _events_in(each)])
+        new = [await _new(tx, batch) for batch in sorted(batches, key=lambda batch: batch.execution_id)]
+        await write_rows(tx, [_portion(batch) for batch in new if batch is not None])
+
+
+async def _new(tx: Transaction, batch: Batch) -> Batch | None:
+    return batch if await _is_next(tx, batch) else await _undone(tx, batch)
+
+
+async def _is_next(tx: Transaction, batch: Batch) -> bool:
+    names = batch.names
+    kept = Written(era=names.era, last=batch.number, own=[*names.unsure, *names.all])
+    found = await tx.run(
+        _NUMBER,
+        execution_id=batch.execution_id,
+        recorded=batch.number,
+        writer=names.writer,
+        written=msgspec.json.encode(kept).decode(),
+    )
+    return bool(found)
+
+
+async def _undone(tx: Transaction, batch: Batch) -> Batch | None:
+    """What of it an earlier walk has not written; None when it came before."""
+    names, row = batch.names, await tx.one(_WRITTEN, execution_id=batch.execution_id)
+    assert row is not None  # noqa: S101 - it was in the way a moment ago
+    kept, same = msgspec.json.decode(row["written"], type=Written), row["writer"].strip(_UNSURE) == names.writer
+    if same and batch.number <= kept.last:
+        return None
+    done = frozenset() if kept.era != names.era else frozenset(kept.earlier if same else [*kept.earlier, *kept.own])
+    earlier = sorted(done.difference(names.all))
+    taken_over = Written(era=names.era, last=batch.number, own=[*names.unsure, *names.all], earlier=earlier)
+    await tx.run(
+        _TAKE_OVER,
+        execution_id_=batch.execution_id,
+        recorded=max(batch.number, int(row["recorded"])),
+        writer=names.writer + (_UNSURE if earlier else ""),
+        written=msgspec.json.encode(taken_over).decode(),
+    )
+    return msgspec.structs.replace(
+        batch,
+        writes=undone_writes(batch.writes, names, done),
+        events=undone(batch.events, names.events, done),
+        logs=undone(batch.logs, names.logs, done),
+        changes=undone(batch.changes, names.changes, done),
+    )
 
 
 def _portion(batch: Batch) -> Portion:

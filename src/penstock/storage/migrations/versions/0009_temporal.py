@@ -16,6 +16,8 @@ def upgrade() -> None:
         "temporal_executions",
         sa.Column("execution_id", _ID, nullable=False),
         sa.Column("recorded", sa.Integer(), nullable=False),
+        sa.Column("writer", sa.Text(), nullable=False),
+        sa.Column("written", sa.Text(), nullable=False),
         _of_an_execution("temporal_executions"),
         sa.PrimaryKeyConstraint("execution_id", name=op.f("pk_temporal_executions")),
     )

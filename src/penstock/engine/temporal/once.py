@@ -1,0 +1,136 @@
+"""Once each, though a worker that dies has written more than the history knows of.
+
+What a walk writes is durable before Temporal hears of it. A walk that goes on from the history does the last of it
+again: in other batches, when something came meanwhile. So everything has a name that is the same whenever it is done
+again, and with each execution the names are stored of what its history may not know of yet.
+"""
+
+import itertools
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from penstock.engine.embedded import statements
+from penstock.streams import ExecutionChange, NewEvent, NewLog
+
+T = TypeVar("T")
+Write = tuple[str, Any]
+_STATUS = statements.STEP_MEMBERS.index("status")
+_CHANGED = statements.CHANGING.index("status")
+_process = uuid.uuid4().hex
+_walks = itertools.count()
+
+
+class Names(msgspec.Struct, frozen=True, kw_only=True):
+    """Of all that is in a batch, each list in the order of the batch's."""
+
+    writer: str = ""
+    """This walk in this process: what a process keeps in memory does nothing again."""
+    era: int = 0
+    """What the walk began with. One that begins later has read what was written, and does none of it again."""
+    writes: list[str] = []
+    events: list[str] = []
+    logs: list[str] = []
+    changes: list[str] = []
+    unsure: list[str] = []
+    """Of the batches before: what the history may not know of."""
+
+    @property
+    def all(self) -> list[str]:
+        return [*self.writes, *self.events, *self.logs, *self.changes]
+
+
+class Naming:
+    """Inside a workflow, for as long as it is in memory."""
+
+    def __init__(self, era: int) -> None:
+        self._era = era
+        self._writer = f"{_process}-{next(_walks)}"
+        self._counts: Counter[str] = Counter()
+        self._unsure: list[tuple[int, list[str]]] = []
+
+    def of(
+        self,
+        history: int,
+        writes: Sequence[Write],
+        events: Sequence[NewEvent],
+        logs: Sequence[NewLog],
+        changes: Sequence[ExecutionChange],
+    ) -> Names:
+        """`history`: its length now. What was written when it was shorter is in it."""
+        self._unsure = [(at, names) for at, names in self._unsure if at >= history]
+        return Names(
+            writer=self._writer,
+            era=self._era,
+            writes=self._counted(_of_write(*write) for write in writes),
+            events=self._counted(_of_event(event) for event in events),
+            logs=self._counted(f"{entry.level} {entry.module_name} {entry.message}" for entry in logs),
+            changes=self._counted(f"{each.workflow_id} {each.before} {each.after}" for each in changes),
+            unsure=[name for _, names in self._unsure for name in names],
+        )
+
+    def written(self, history: int, names: Names) -> None:
+        self._unsure.append((history, names.all))
+
+    def _counted(self, names: Iterable[str]) -> list[str]:
+        found = []
+        for name in names:
+            self._counts[name] += 1
+            found.append(f"{name} {self._counts[name]}")
+        return found
+
+
+def _of_write(name: str, row: Any) -> str:
+    match name:
+        case "add_step":
+            return f"{row[0]} {row[_STATUS]}"
+        case "change_step":
+            return f"{row[0]} {row[_CHANGED]}"
+        case "add_execution":
+            return f"{name} {row['id']}"
+        case "add_consumed":
+            return f"{name} {row['position']} {row['number']}"
+        case _:
+            return name
+
+
+def _of_event(event: NewEvent) -> str:
+    # Its data up to its time says which of several steps with the same name it is.
+    data = event.data.partition('At":')[0] if isinstance(event.data, str) else ""
+    return f"{event.type} {event.step_name} {data}"
+
+
+class Written(msgspec.Struct, kw_only=True):
+    """What is stored with an execution."""
+
+    era: int
+    last: int
+    """The number of the last batch of the walk that wrote last."""
+    own: list[str] = []
+    """What that walk has written, and its history may not know of."""
+    earlier: list[str] = []
+    """What walks before it had, as long as it has not done it again."""
+
+
+def undone_writes(writes: Sequence[Write], names: Names, done: frozenset[str]) -> list[Write]:
+    """What was there before is changed; what was done is done. What has no name follows from the end."""
+    ended = any(name.startswith("end_execution") for name in done)
+    found = [_stored(write, done) for write, name in zip(writes, names.writes, strict=False) if name not in done]
+    return found + ([] if ended else list(writes[len(names.writes) :]))
+
+
+def undone(things: Sequence[T], names: Sequence[str], done: frozenset[str]) -> list[T]:
+    ended = any(name.startswith("end_execution") for name in done)
+    found = [thing for thing, name in zip(things, names, strict=False) if name not in done]
+    return found + ([] if ended else list(things[len(names) :]))
+
+
+def _stored(write: Write, done: frozenset[str]) -> Write:
+    name, row = write
+    if name != "add_step" or not any(each.startswith(f"{row[0]} ") for each in done):
+        return write
+    step = dict(zip(statements.STEP_MEMBERS, row, strict=True))
+    return "change_step", tuple(step["id" if member == "id_" else member] for member in statements.CHANGING)

@@ -1,0 +1,84 @@
+"""A walk that dies has written more than its history knows of; the one that goes on does it again. None is twice."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from penstock.engine.embedded import statements
+from penstock.engine.temporal import written
+from penstock.engine.temporal.once import Naming
+from penstock.engine.temporal.passed import Batch
+from penstock.storage import Database, now
+from penstock.streams import ExecutionChange, Level, NewEvent, NewLog
+from tests.conftest import Serve
+from tests.engine.embedded.shop import Shop
+from tests.platform.scene import set_up
+
+pytestmark = pytest.mark.anyio
+_STEP = "00000000-0000-7000-8000-000000000001"
+
+
+class Walk:
+    """One life of a walk, in one process. Its history does not grow: Temporal hears of nothing."""
+
+    def __init__(self, shop: Shop, workflow: str, execution: str) -> None:
+        self._shop, self._workflow, self._execution = shop, workflow, execution
+        self._naming, self._number = Naming(0), 0
+
+    async def does(self, database: Database, *what: str) -> None:
+        """A batch: `a`, or `step:running`."""
+        plain = [name for name in what if ":" not in name]
+        steps = [name.partition(":")[2] for name in what if ":" in name]
+        events = [NewEvent(self._workflow, "task.created", self._execution, name) for name in plain]
+        logs = [NewLog(self._workflow, Level.INFO, name, "engine", self._execution) for name in plain]
+        writes: Any = [("add_step" if n == 0 else "change_step", self._row(n, steps[n])) for n in range(len(steps))]
+        changes = [ExecutionChange(self._workflow, 1, None, "pending") for _ in plain]
+        self._number += 1
+        names = self._naming.of(1, writes, events, logs, changes)
+        batch = Batch(
+            execution_id=self._execution, project_id=self._shop.project, number=self._number,
+            writes=writes, events=events, logs=logs, changes=changes, names=names,
+        )  # fmt: skip
+        await written.write(database, [batch])
+        await written.write(database, [batch])  # the answer was lost
+        self._naming.written(1, names)
+
+    def _row(self, n: int, status: str) -> tuple[Any, ...]:
+        row = dict.fromkeys(statements.STEP_MEMBERS, None) | {
+            "id": _STEP, "execution_id": self._execution, "step_name": "step", "step_type": "set", "reference": "/do/0",
+            "sequence_num": 1, "attempt": 1, "status": status, "started_at": now(), "metadata": "{}", "position": "0",
+        }  # fmt: skip
+        changed = ("id", *statements.CHANGING[1:])
+        return tuple(row[name] for name in (changed if n else statements.STEP_MEMBERS))
+
+
+@pytest.mark.parametrize(
+    ("lost", "again"),
+    [
+        ([["a"], ["b"]], [["a"], ["b"], ["c"]]),
+        ([["a"], ["b"]], [["a", "b"], ["c"]]),
+        ([["a", "b"]], [["a"], ["b"], ["c"]]),
+        ([["a"], ["b"]], [["b", "a", "c"]]),
+        ([["a", "step:running"]], [["a", "b", "step:running", "step:completed"], ["c"]]),
+        ([["a", "step:running", "step:completed"]], [["step:running"], ["a", "b", "c"]]),
+        ([["step:running"], ["a"]], [["step:completed", "a"], ["b", "c"]]),
+    ],
+)
+async def test_what_is_done_again_is_written_once_however_it_is_parted(
+    serve: Serve, database: Database, lost: list[list[str]], again: list[list[str]]
+) -> None:
+    async with serve() as client:
+        shop = Shop(await set_up(client))
+        workflow = await shop.workflow("one", "do: []")
+        execution = await shop.trigger(workflow)
+        for batches in (lost, lost[:1], again):
+            walk = Walk(shop, workflow, execution)
+            for batch in batches:
+                await walk.does(database, *batch)
+        done = {name for batch in again for name in batch if ":" not in name}
+        for what, name in (("events", "step_name"), ("logs", "message")):
+            found = (await shop.owner.get(f"/workflows/{workflow}/{what}")).json()["items"]
+            assert Counter(each[name] for each in found) == dict.fromkeys(done, 1)
+        steps = [each["status"] for each in await shop.steps(execution)]
+        assert steps == (["completed"] if any("step:" in name for batch in again for name in batch) else [])
