@@ -113,7 +113,12 @@ async def add_workflow(database: Place, project_id: str, user_id: str, *, status
 
 
 async def add_execution(
-    database: Place, workflow_id: str, *, status: str = "pending", completed_at: int | None = None
+    database: Place,
+    workflow_id: str,
+    *,
+    status: str = "pending",
+    completed_at: int | None = None,
+    parent_id: str | None = None,
 ) -> str:
     id_ = uuid7()
     await add(
@@ -128,6 +133,7 @@ async def add_execution(
         created_at=now(),
         completed_at=completed_at,
         metadata="{}",
+        parent_id=parent_id,
     )
     return id_
 

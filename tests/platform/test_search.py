@@ -8,7 +8,7 @@ from penstock.ids import uuid7
 from tests.conftest import Serve
 from tests.platform.people import Person
 from tests.platform.records import add, add_execution, database_of
-from tests.platform.scene import set_up
+from tests.platform.scene import id_of, set_up
 
 pytestmark = pytest.mark.anyio
 
@@ -66,3 +66,24 @@ async def test_steps_are_read_on_from_where_one_stopped_and_without_their_data(s
             assert (await scene.owner.get(f"{path}/{none}")).status_code == 404
         for wrong in ({"after": "x"}, {"after": "9" * 30}, {"data": "no"}):
             assert (await scene.owner.get(path, params=wrong)).status_code == 400
+
+
+async def test_children_of_an_execution_are_listed_to_those_who_can_see_them(serve: Serve) -> None:
+    async with serve() as client:
+        scene, database = await set_up(client), database_of(client)
+        parent_of, child_of = await scene.workflow("Parent"), await scene.workflow("Charge card")
+        parent = await add_execution(database, parent_of["id"])
+        children = [await add_execution(database, child_of["id"], parent_id=parent) for _ in range(3)]
+        await add_execution(database, child_of["id"])
+        path = f"/executions/{parent}/children"
+        page = (await scene.owner.get(path, params={"page_size": 2})).json()
+        assert (page["total"], [one["id"] for one in page["items"]]) == (3, children[:2])
+        assert {one["workflow_name"] for one in page["items"]} == {"Charge card"}
+        # Who may see the one workflow and not the other learns nothing of it.
+        guest = await scene.joined("gus")
+        made = await scene.owner.post(
+            f"/workflows/{parent_of['id']}/permissions", json={"user_id": await id_of(guest), "role": "viewer"}
+        )
+        assert made.status_code == 201, made.text
+        assert (await guest.get(path)).json()["items"] == []
+        assert (await guest.get(f"/executions/{children[0]}/children")).status_code == 403

@@ -144,6 +144,7 @@ ROUTES: dict[tuple[str, str], Need] = {
     ("GET", "/executions/{id}"): _at_least(VIEWER, "execution"),
     ("GET", "/executions/{id}/steps"): _at_least(VIEWER, "execution"),
     ("GET", "/executions/{id}/steps/{number}"): _at_least(VIEWER, "execution"),
+    ("GET", "/executions/{id}/children"): _at_least(VIEWER, "execution"),
     ("POST", "/executions/{id}/cancel"): _at_least(EDITOR, "execution"),
     ("POST", "/executions/{id}/pause"): _at_least(EDITOR, "execution"),
     ("POST", "/executions/{id}/resume"): _at_least(EDITOR, "execution"),

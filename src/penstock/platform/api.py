@@ -16,6 +16,7 @@ from penstock.platform.dashboards import routes as dashboards
 from penstock.platform.definitions import routes as definitions
 from penstock.platform.events import receiving as events_in
 from penstock.platform.events import routes as events
+from penstock.platform.executions import children
 from penstock.platform.executions import control_routes as execution_control
 from penstock.platform.executions import routes as executions
 from penstock.platform.executions import step_routes as steps
@@ -47,6 +48,7 @@ HANDLERS = [
     *workflow_relations.HANDLERS,
     *executions.HANDLERS,
     *steps.HANDLERS,
+    *children.HANDLERS,
     *execution_control.HANDLERS,
     *events.HANDLERS,
     *events_in.HANDLERS,

@@ -6,7 +6,7 @@ from typing import Any
 
 from litestar import Request, get
 from msgspec import Struct
-from sqlalchemy import bindparam, exists, or_, select
+from sqlalchemy import bindparam, select
 
 from penstock.http.answers import Answer, json
 from penstock.http.openapi import Fields, answer, problems, query
@@ -16,9 +16,9 @@ from penstock.platform.access import access_of, guard
 from penstock.platform.paging import query_of
 from penstock.platform.parts import parts_of
 from penstock.platform.texts import invalid
-from penstock.platform.workflows.lists import matching, of_mine, pattern
+from penstock.platform.workflows.lists import matching, of_mine, pattern, within_reach
 from penstock.storage import Row, Statement
-from penstock.storage.platform_tables import companies, executions, grants, projects, workflows
+from penstock.storage.platform_tables import companies, executions, projects, workflows
 
 Req = Request[Any, Any, Any]
 _MOST = 20
@@ -76,17 +76,7 @@ _EXECUTIONS = Statement(
     .join(workflows, workflows.c.id == _near.c.workflow_id)
     .join(projects, projects.c.id == workflows.c.project_id)
     .join(companies, companies.c.id == projects.c.company_id)
-    .where(
-        exists().where(
-            grants.c.user_id == bindparam("user_id"),
-            or_(
-                grants.c.workflow_id == workflows.c.id,
-                grants.c.project_id == projects.c.id,
-                grants.c.company_id == companies.c.id,
-                grants.c.company_id == companies.c.parent_id,
-            ),
-        )
-    )
+    .where(within_reach())
     .order_by(_near.c.id.desc())
     .limit(_MOST)
 )

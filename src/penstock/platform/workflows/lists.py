@@ -7,7 +7,7 @@ what its reader can see, not on how many workflows there are.
 import unicodedata
 from typing import Any
 
-from sqlalchemy import Select, Text, bindparam, func, select, true, union, union_all
+from sqlalchemy import Select, Text, bindparam, exists, func, or_, select, true, union, union_all
 from sqlalchemy.sql.elements import ColumnElement
 
 from penstock.platform.workflows.queries import COLUMNS, NEWEST
@@ -106,6 +106,19 @@ def of_mine(filters: list[Any]) -> Any:
         .select_from(workflows.join(grants, grants.c.workflow_id == workflows.c.id))
         .where(_mine, workflows.c.project_id.not_in(select(seen.c.project_id)), *filters)
         .distinct(),
+    )
+
+
+def within_reach() -> ColumnElement[bool]:
+    """Where a workflow, its project and the company that holds it are joined: one has a role at it."""
+    return exists().where(
+        _mine,
+        or_(
+            grants.c.workflow_id == workflows.c.id,
+            grants.c.project_id == projects.c.id,
+            grants.c.company_id == companies.c.id,
+            grants.c.company_id == companies.c.parent_id,
+        ),
     )
 
 
