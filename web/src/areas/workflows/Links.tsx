@@ -41,8 +41,8 @@ export function Component() {
         rowKey={(row) => row.id}
         empty={<EmptyState icon="link" title="No links yet" actions={add}>A link starts another workflow when this one completes, fails, or ends in any way: an invoice after an order, a message after a failure.</EmptyState>}
         columns={[
-          { key: "target", head: "Starts", width: "minmax(9rem, 2fr)", cell: (row) => <Target id={row.target_workflow_id} /> },
-          { key: "type", head: "When", width: "minmax(9rem, 1.4fr)", cell: (row) => LINK_WORDS[row.link_type] ?? row.link_type },
+          { key: "target", head: "Starts", width: "minmax(7rem, 2fr)", cell: (row) => <Target id={row.target_workflow_id} /> },
+          { key: "type", head: "When", width: "minmax(9.8rem, 1.4fr)", cell: (row) => LINK_WORDS[row.link_type] ?? row.link_type },
           { key: "input", head: "With", width: "minmax(8rem, 2fr)", wide: true, cell: (row) => (typeof row.config["input"] === "string" ? <code title={row.config["input"]}>{row.config["input"]}</code> : <span className="muted">the output as it is</span>) },
           { key: "remove", head: <span className="visually-hidden">Actions</span>, width: "3.5rem", align: "end", cell: (row) => may("editor") && <IconButton label="Remove link" icon="trash" size="small" onClick={() => setRemoving(row)} /> },
         ]}

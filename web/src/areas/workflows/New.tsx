@@ -4,7 +4,7 @@ import { useRef } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
 
 import { api, type Schema } from "@/api/client";
-import { Button, CodeBlock, ErrorState, Field, Page, ProblemNote, SkeletonLines, Tabs, toast } from "@/components";
+import { Button, CodeBlock, ErrorState, Field, Page, ProblemNote, Skeleton, SkeletonLines, Tabs, toast } from "@/components";
 import { useInProject } from "@/frame/scope";
 import { Graph } from "@/graph";
 import { useSubmit } from "@/lib/useSubmit";
@@ -83,7 +83,7 @@ function Preview({ template, project, tab, onTab }: { template: Template; projec
         chosen={tab}
         onChoose={onTab}
         tabs={[
-          { key: "graph", label: "Graph", content: <div className={styles["picture"]}>{check.data?.graph ? <Graph graph={check.data.graph} label={`Graph of ${template.title}`} /> : check.isPending ? <SkeletonLines lines={1} height="100%" /> : <p className="muted">There is no graph of it.</p>}</div> },
+          { key: "graph", label: "Graph", content: <div className={styles["picture"]}>{check.data?.graph ? <Graph graph={check.data.graph} label={`Graph of ${template.title}`} /> : check.isPending ? <Skeleton height="100%" /> : <p className="muted">There is no graph of it.</p>}</div> },
           { key: "text", label: "Definition", content: <CodeBlock text={text} label={`definition of ${template.title}`} /> },
         ]}
       />
