@@ -14,6 +14,7 @@ from tests.engine.embedded import (
     test_executions,
     test_links,
     test_recovery,
+    test_retention,
     test_schedules,
     test_subflows,
 )
@@ -60,3 +61,5 @@ test_skipped_links = test_links.test_what_may_not_be_started_is_skipped_and_the_
 test_chains = test_links.test_a_loop_of_links_ends_32_links_after_its_first_execution
 test_timeouts = test_executions.test_what_takes_too_long_is_a_fault_with_status_408
 test_deleted_project = test_executions.test_a_project_can_be_deleted_from_under_what_runs_in_it
+test_retained = test_retention.test_an_ended_execution_goes_with_all_that_was_said_of_it
+test_retained_events = test_retention.test_events_that_nobody_wants_go_when_their_time_is_up

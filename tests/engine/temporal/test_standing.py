@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def _found(**settings: Any) -> tuple[str, str]:
-    finding = [each async for each in temporal(load(environ={}, overrides=settings))][0]
+    (finding,) = [each async for each in temporal(load(environ={}, overrides=settings))]
     return finding.level, finding.says + finding.todo
 
 

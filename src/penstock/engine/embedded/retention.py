@@ -3,10 +3,10 @@
 import asyncio
 from collections import Counter
 
-from sqlalchemy import Delete, Table, bindparam, delete, or_, select, true
+from sqlalchemy import Delete, Table, bindparam, delete, exists, or_, select, true
 
 from penstock.storage import Database, Statement, Transaction, now
-from penstock.storage.engine_tables import inbox
+from penstock.storage.engine_tables import inbox, temporal_listeners
 from penstock.storage.platform_tables import events, executions, log_entries, steps
 from penstock.streams import LEVELS, ExecutionChange, forget
 
@@ -40,6 +40,10 @@ _EVENTS_IN = Statement(
                 or_(inbox.c.consumed == true(), inbox.c.expires_at < bindparam("now")),
                 # A moment for whoever is just about to consume it, too.
                 inbox.c.received_at < bindparam("seen_by_all"),
+                # Who listens on Temporal may be behind for as long as its workers are away.
+                ~exists().where(
+                    temporal_listeners.c.project_id == inbox.c.project_id, temporal_listeners.c.seen < inbox.c.id
+                ),
             )
             .order_by(inbox.c.id)
             .limit(1000)

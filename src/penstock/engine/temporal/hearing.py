@@ -79,8 +79,9 @@ class Hearing:
             now=now(),
         )
         # It looks again by itself until there is nothing more. What comes after this is rung for, twice if need be.
+        seen = last if len(rows) < _AT_ONCE else int(rows[-1]["id"])
         async with self._database.transaction() as tx:
-            await tx.run(_SEEN, execution_id_=asked.execution_id, position_=asked.position, seen=last)
+            await tx.run(_SEEN, execution_id_=asked.execution_id, position_=asked.position, seen=seen)
         return [(int(row["id"]), str(row["event"])) for row in rows]
 
     async def _last(self) -> int:
