@@ -13,6 +13,8 @@ interface DialogProps {
   children: ReactNode;
 }
 
+const FIRST = "form :is(input, textarea, select):not(:disabled, [type=radio]:not(:checked))";
+
 /** The browser's own dialog: it keeps the focus, closes with Escape, and gives the focus back. */
 export function Dialog({ open, onClose, title, wide, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -20,7 +22,11 @@ export function Dialog({ open, onClose, title, wide, children }: DialogProps) {
   useEffect(() => {
     const element = dialog.current;
     if (!element) return;
-    if (open && !element.open) element.showModal();
+    if (open && !element.open) {
+      element.showModal();
+      // By itself it would begin at the button that closes it.
+      element.querySelector<HTMLElement>(FIRST)?.focus();
+    }
     if (!open && element.open) element.close();
   }, [open]);
   return (
