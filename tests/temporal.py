@@ -11,22 +11,17 @@ from pathlib import Path
 _PATIENCE = 120
 # Timers are otherwise looked at once a second, to spare a large cluster's database.
 _SETTINGS = ("--dynamic-config-value", 'history.timerProcessorMaxTimeShift="10ms"')
+# What is killed loses nothing by these, only a machine without power would; its tests have nobody who waits for a disk.
+_KEPT = ("--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=off")
 PROGRAM = Path(sys.executable).with_name("temporal")
 
 
 @contextmanager
 def running(folder: Path, *, port: int | None = None, durable: bool = False) -> Iterator[str]:
     """Its address. What it stores is in memory, unless it is to outlive the server, in the folder."""
-    port = port or _free_port()
-    kept = ["--db-filename", str(folder / "temporal.db")] if durable else []
-    with (folder / "temporal.log").open("a") as log:
-        server = subprocess.Popen(
-            [str(PROGRAM), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port),
-             "--log-level", "warn", *_SETTINGS, *kept],
-            stdout=log, stderr=log, cwd=folder,
-        )  # fmt: skip
+    port = port or free_port()
+    server = start(folder, port, durable=durable)
     try:
-        _wait(port, server, folder)
         yield f"127.0.0.1:{port}"
     finally:
         server.terminate()
@@ -37,7 +32,25 @@ def running(folder: Path, *, port: int | None = None, durable: bool = False) -> 
             server.wait()
 
 
-def _free_port() -> int:
+def start(folder: Path, port: int, *, durable: bool) -> "subprocess.Popen[bytes]":
+    """Once it answers; whoever starts it ends it."""
+    kept = ["--db-filename", str(folder / "temporal.db"), *_KEPT] if durable else []
+    with (folder / "temporal.log").open("a") as log:
+        server = subprocess.Popen(
+            [str(PROGRAM), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port),
+             "--log-level", "warn", *_SETTINGS, *kept],
+            stdout=log, stderr=log, cwd=folder,
+        )  # fmt: skip
+    try:
+        _wait(port, server, folder)
+    except BaseException:
+        server.kill()
+        server.wait()
+        raise
+    return server
+
+
+def free_port() -> int:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port: int = sock.getsockname()[1]

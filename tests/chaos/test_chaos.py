@@ -9,6 +9,7 @@ import pytest
 
 from penstock.storage import Database, open_database
 from tests.chaos.accounting import Books, unended
+from tests.chaos.cluster import TemporalStorm, cluster
 from tests.chaos.peers import counting, postgresql
 from tests.chaos.storm import Storm, cut_connections, restart
 
@@ -36,6 +37,12 @@ async def test_on_postgresql_every_execution_step_and_call_is_accounted_for(tmp_
             await restart(server)
 
         await _weather(storm, [storm.die_and_return, cut, power_cut, storm.die_and_return, cut])
+
+
+async def test_on_temporal_every_execution_step_call_and_event_is_accounted_for(tmp_path: Path) -> None:
+    with counting(tmp_path) as service, postgresql() as server, cluster(tmp_path) as temporal:
+        storm = TemporalStorm(tmp_path, server.url, service, SEED, temporal)
+        await _weather(storm, [storm.a_worker_dies, storm.a_server_dies, storm.temporal_dies, storm.a_worker_dies])
 
 
 async def _weather(storm: Storm, disasters: list[Callable[[], Awaitable[None]]]) -> None:
