@@ -18,10 +18,10 @@ export function Component() {
   const parent = useQuery({ ...companyQuery(company.data?.parent_id ?? ""), enabled: Boolean(company.data?.parent_id) });
   const organizations = useQuery({ ...organizationsQuery(companyId), enabled: company.data?.parent_id === null });
   const projects = useQuery(projectsQuery(companyId));
+  const own = useMyRole("company", companyId);
   if (company.error) return <Page title="Company"><ErrorState error={company.error} onRetry={() => void company.refetch()} /></Page>;
   const items = organizations.data?.items ?? [];
   const nothing = projects.data?.total === 0 && items.length === 0;
-  const own = useMyRole("company", companyId);
   const create = atLeast(own, "editor") && <ButtonLink kind="primary" icon="plus" to={`${paths.welcome()}?company=${companyId}`}>New project</ButtonLink>;
   return (
     <Page
