@@ -70,13 +70,14 @@ async def _first(branches: Running, order: list[int], data: Any) -> Done:
         for number in order:
             if (done := branches[number].result()).then is not None:
                 return _inside(done)
-        fault = fault or _fault_among(ready)
+        # In the order of the branches: a walk that is repeated must come to the same one.
+        fault = fault or _fault_among([branch for branch in branches if branch in ready])
     if fault is not None:
         raise fault
     return Done(data)
 
 
-def _fault_among(ready: "set[asyncio.Task[Done]]") -> Fault | None:
+def _fault_among(ready: Running) -> Fault | None:
     for branch in ready:
         error = branch.exception()
         if error is not None:
