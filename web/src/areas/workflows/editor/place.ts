@@ -121,3 +121,25 @@ export function membersAround(lines: readonly string[], line: number, column: nu
   }
   return members;
 }
+
+/** The names of the tasks of the list in which the place is: where `then` may lead. A case of a switch leads on in the list of its switch. */
+export function tasksAround(lines: readonly string[], path: readonly Step[]): string[] {
+  const inCase = path.at(-3)?.name === "switch";
+  const dash = path.at(inCase ? -5 : -2);
+  if (!dash || dash.name !== null) return [];
+  const names: string[] = [];
+  const look = (at: number): boolean => {
+    const text = lines[at] ?? "";
+    if (isNothing(text)) return true;
+    const tokens = tokensOf(text);
+    const here = tokens.findIndex((token) => token.name === null && token.column === dash.column);
+    const name = here >= 0 ? tokens[here + 1]?.name : undefined;
+    if (name) names.push(name);
+    const first = tokens[0]?.column ?? text.length - text.trimStart().length;
+    return first > dash.column || here >= 0;
+  };
+  for (let at = dash.line; at >= 0 && look(at); at--);
+  names.reverse();
+  for (let at = dash.line + 1; at < lines.length && look(at); at++);
+  return names;
+}

@@ -78,6 +78,12 @@ describe("what could be written", () => {
     expect(offered("do:\n  - a:\n      call: http\n      with:\n        method: p|")).toEqual(["get", "post"]);
   });
 
+  it("are the tasks that one may go to", () => {
+    const tasks = "do:\n  - a:\n      wait: {}\n      then: |\n  - b:\n      do:\n        - inner:\n            wait: {}\n  - c:\n      wait: {}\noutput: {}";
+    expect(offered(tasks)).toEqual(["b", "c", "continue", "exit", "end"]);
+    expect(offered("do:\n  - a:\n      switch:\n        - cheap:\n            then: |\n        - dear:\n            then: b\n  - b:\n      wait: {}")).toEqual(["a", "b", "continue", "exit", "end"]);
+  });
+
   it("has a meaning", () => {
     expect(meaningAt(ROOT, ["document:", "  name: x"], 1, at("document:\n  |").place!.path, 2, "name")).toBe("Its name.");
     expect(meaningAt(ROOT, ["do:"], 0, [], 0, "do")).toBe("The tasks.");

@@ -1,5 +1,5 @@
 /** What a JSON Schema says about a place in a text: which members may stand there, which values, and what they mean. */
-import { membersAround, type Place, type Step } from "./place";
+import { membersAround, type Place, type Step, tasksAround } from "./place";
 
 export interface Schema {
   $ref?: string;
@@ -80,7 +80,8 @@ const aboutOf = (schema: Schema, root: Schema) => schema.description ?? forms(sc
 export function offersAt(root: Schema, lines: readonly string[], line: number, place: Place): Offer[] {
   const members = membersAround(lines, line, place.column);
   const open = fitting(formsAt(root, lines, place.path), members);
-  return place.kind === "name" ? names(open, members, root) : values(open, place.name, root);
+  if (place.kind === "name") return names(open, members, root);
+  return place.name === "then" ? ways(lines, place) : values(open, place.name, root);
 }
 
 function names(open: Schema[], members: ReadonlyMap<string, string>, root: Schema): Offer[] {
@@ -93,6 +94,14 @@ function names(open: Schema[], members: ReadonlyMap<string, string>, root: Schem
     }
   }
   return [...offers.values()];
+}
+
+/** What a schema cannot say: the tasks that a directive may lead to. */
+function ways(lines: readonly string[], place: Place): Offer[] {
+  const directives = [["continue", "The next task."], ["exit", "Past the end of this list."], ["end", "The end of the workflow."]] as const;
+  const own = place.path.at(-1)?.name;
+  const tasks = tasksAround(lines, place.path).filter((name) => name !== own).map((name) => [name, "A task of this list."] as const);
+  return [...tasks, ...directives].map(([label, about]) => ({ label, about, holds: "value", required: false }));
 }
 
 function values(open: Schema[], name: string, root: Schema): Offer[] {
