@@ -77,6 +77,22 @@ async def test_a_project_belongs_to_an_organization_or_to_a_company(ann: Person)
         assert listed == {"items": [project], "total": 1, "page": 1, "page_size": 50}
 
 
+async def test_who_was_added_to_a_project_alone_finds_it(client: httpx.AsyncClient, ann: Person) -> None:
+    bob = await register(client, "bob")
+    company = await ann.made("/companies", {"name": "Acme"})
+    north = await ann.made(f"/companies/{company['id']}/organizations", {"name": "North"})
+    held = [
+        await ann.made(f"/organizations/{holder['id']}/projects", {"name": "Apollo"}) for holder in (company, north)
+    ]
+    assert (await ann.get("/projects")).json()["items"] == held[::-1]
+    assert (await bob.get("/projects")).json()["total"] == 0
+    await ann.made(f"/projects/{held[1]['id']}/members", {"email": bob.email, "role": "viewer"})
+    assert (await bob.get("/projects")).json() == {"items": [held[1]], "total": 1, "page": 1, "page_size": 50}
+    assert (await bob.get(f"/organizations/{north['id']}/projects")).status_code == 403
+    await ann.made(f"/companies/{company['id']}/members", {"email": bob.email, "role": "viewer"})
+    assert (await bob.get("/projects?page_size=1")).json()["total"] == 2
+
+
 NOT_VALID: list[dict[str, Any]] = [
     {},
     {"name": "   "},

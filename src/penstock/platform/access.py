@@ -96,6 +96,7 @@ ROUTES: dict[tuple[str, str], Need] = {
     # --- projects
     ("GET", "/organizations/{oid}/projects"): _at_least(VIEWER, "company", "oid"),
     ("POST", "/organizations/{oid}/projects"): _at_least(EDITOR, "company", "oid"),
+    ("GET", "/projects"): SIGNED_IN,
     ("GET", "/projects/{id}"): _at_least(VIEWER, "project"),
     ("PUT", "/projects/{id}"): _at_least(EDITOR, "project"),
     ("DELETE", "/projects/{id}"): _at_least(OWNER, "project"),

@@ -6,6 +6,7 @@ import msgspec
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from penstock.http.times import rfc3339
+from penstock.platform.workflows.lists import PROJECTS_SEEN
 from penstock.storage import Row, Statement
 from penstock.storage.platform_tables import projects
 
@@ -77,4 +78,13 @@ LIST = Statement(
     .limit(bindparam("limit"))
     .offset(bindparam("offset"))
 )
+_seen = PROJECTS_SEEN.cte("seen")
+LIST_MINE = Statement(
+    select(*COLUMNS)
+    .join(_seen, _seen.c.project_id == projects.c.id)
+    .order_by(projects.c.created_at.desc(), projects.c.id.desc())
+    .limit(bindparam("limit"))
+    .offset(bindparam("offset"))
+)
+COUNT_MINE = Statement(select(func.count()).select_from(_seen))
 COUNT = Statement(select(func.count()).select_from(projects).where(projects.c.company_id == bindparam("company_id")))

@@ -36,6 +36,22 @@ async def list_projects(request: Req, oid: FromPath[str]) -> Answer:
     return page.answer([project_from(row) for row in rows], total[0] if total is not None else 0)
 
 
+@get(
+    "/projects",
+    guards=[guard],
+    tags=_TAGS,
+    summary="The projects that I may see, wherever they are",
+    description="Also those of companies in which one has no role: who was added to a project alone finds it here.",
+    operation_class=query(PAGING),
+    responses=shown.page_of(queries.Project, shown.PROJECT, "projects") | shown.SIGNED_OUT,
+)
+async def list_my_projects(request: Req) -> Answer:
+    page, database, me = Page(request), parts_of(request).database, access_of(request).caller.id
+    total = await database.one(queries.COUNT_MINE, user_id=me)
+    rows = await database.all(queries.LIST_MINE, user_id=me, **page.bounds)
+    return page.answer([project_from(row) for row in rows], total[0] if total is not None else 0)
+
+
 @post(
     "/organizations/{oid:str}/projects",
     guards=[guard],
@@ -88,4 +104,4 @@ async def delete_project(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
     return Answer(204, b"", "")
 
 
-HANDLERS = [list_projects, create_project, read_project, update_project, delete_project]
+HANDLERS = [list_projects, list_my_projects, create_project, read_project, update_project, delete_project]

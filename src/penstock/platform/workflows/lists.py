@@ -84,7 +84,7 @@ def _of_project(filters: list[Any]) -> Select[Any]:
 _mine = grants.c.user_id == bindparam("user_id")
 _organization = companies.alias("organization")
 # Every project that one sees: by a grant on it, on the organization that holds it, or on the company above.
-_PROJECTS = union(
+PROJECTS_SEEN = union(
     select(grants.c.project_id).where(_mine, grants.c.project_id.is_not(None)),
     select(projects.c.id).join(grants, grants.c.company_id == projects.c.company_id).where(_mine),
     select(projects.c.id)
@@ -97,7 +97,7 @@ _PROJECTS = union(
 def of_mine(filters: list[Any]) -> Any:
     """Those of the projects that one sees, and those of other projects with a grant of their own. The two never meet,
     so what came twice need not be looked for (one run on a busy machine, SQLite, 10,000 seen: a page 77 -> 47 ms)."""
-    seen = _PROJECTS.cte("seen")
+    seen = PROJECTS_SEEN.cte("seen")
     return union_all(
         select(workflows.c.id, workflows.c.created_at)
         .select_from(workflows.join(seen, workflows.c.project_id == seen.c.project_id))
