@@ -9,6 +9,8 @@ import { type Filter, type Stream, useStream } from "./useStream";
 export type LogEntry = Schema<"LogEntry">;
 export type EventEntry = Schema<"Event">;
 
+type Level = "debug" | "info" | "warn" | "error" | "fatal";
+
 const PAGE = 100;
 const NONE: never[] = [];
 
@@ -34,14 +36,14 @@ interface Options {
 }
 
 export function useLogs(workflow: string, filter: Filter, options: Options): Entries<LogEntry> {
-  const read: Read<LogEntry> = (page, page_size, query, signal) =>
-    api.get("/api/v1/workflows/{id}/logs", { params: { path: { id: workflow }, query: { page, page_size, ...query } as never }, signal: signal ?? null });
+  const read: Read<LogEntry> = (page, page_size, { level, ...query }, signal) =>
+    api.get("/api/v1/workflows/{id}/logs", { params: { path: { id: workflow }, query: { page, page_size, ...query, ...(level ? { level: level as Level } : {}) } }, signal: signal ?? null });
   return useEntries("logs", workflow, read, filter, options);
 }
 
 export function useEvents(workflow: string, filter: Filter, options: Options): Entries<EventEntry> {
   const read: Read<EventEntry> = (page, page_size, query, signal) =>
-    api.get("/api/v1/workflows/{id}/events", { params: { path: { id: workflow }, query: { page, page_size, ...query } as never }, signal: signal ?? null });
+    api.get("/api/v1/workflows/{id}/events", { params: { path: { id: workflow }, query: { page, page_size, ...query } }, signal: signal ?? null });
   return useEntries("events", workflow, read, filter, options);
 }
 
