@@ -124,7 +124,7 @@ function nodesOf(graph: Flow, layout: Layout): GraphNode[] {
     const box = layout.boxes.get(part.id) ?? { x: 0, y: 0, width: 10, height: 10 };
     return {
       id: part.id,
-      type: part.group ? "group" : isTask(part) ? "task" : "mark",
+      type: part.group ? "frame" : isTask(part) ? "task" : "mark",
       position: { x: box.x, y: box.y },
       width: box.width,
       height: box.height,

@@ -75,4 +75,5 @@ function MarkNode({ data: { part } }: NodeProps<GraphNode>) {
   );
 }
 
-export const nodeTypes = { task: memo(TaskNode), group: memo(GroupNode), mark: memo(MarkNode) };
+// Not `group`: the library has a look of its own for that.
+export const nodeTypes = { task: memo(TaskNode), frame: memo(GroupNode), mark: memo(MarkNode) };
