@@ -88,6 +88,28 @@ async def test_two_people_with_different_roles_see_and_may_different_things(
     await expect(viewer).to_have_url(f"{site}/")
 
 
+async def test_who_was_added_to_a_project_alone_finds_it_and_sees_nothing_else(
+    visit: Visit, person: Person, another: Another, site: str
+) -> None:
+    company, project = person.project()
+    dan = another("Dan Brown")
+    own = dan.post("/companies", {"name": "Dan's"})
+    person.post(f"/projects/{project['id']}/members", {"email": dan.email, "role": "editor"})
+    page = await dan.sign_in(await visit())
+    await expect(page.get_by_role("heading", name="Shared with you")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Acme")).to_have_count(0)
+    await page.get_by_role("main").get_by_role("link", name="Orders").click()
+    side = page.get_by_role("navigation", name="Main")
+    await expect(side.get_by_role("link", name="Secrets")).to_be_visible()
+    await expect(side.get_by_role("link", name="Audit log")).to_have_count(0)
+    await side.get_by_role("link", name="Members").click()
+    await expect(row(page, "Dan Brown")).to_contain_text("editor")
+    await page.goto(f"{site}/companies/{company['id']}")
+    await expect(page.get_by_role("alert")).to_contain_text("you have none")
+    await page.goto(f"{site}/companies/{own['id']}/members")
+    await expect(row(page, "Dan Brown")).to_contain_text("owner")
+
+
 async def test_nobody_escalates_through_a_form_that_was_tampered_with(
     visit: Visit, person: Person, another: Another
 ) -> None:

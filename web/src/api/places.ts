@@ -18,6 +18,13 @@ export const organizationsQuery = (company: string) => ({
   staleTime: 30_000,
 });
 
+/** Wherever they are: also in companies in which one has no role. */
+export const myProjectsQuery = {
+  queryKey: ["projects", "mine"],
+  queryFn: () => api.get("/api/v1/projects", { params: { query: ALL } }),
+  staleTime: 30_000,
+};
+
 /** Of a company or an organization. */
 export const projectsQuery = (holder: string) => ({
   queryKey: ["projects", holder],

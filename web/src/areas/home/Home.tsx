@@ -3,12 +3,13 @@ import { Link, Navigate } from "react-router";
 
 import { api, type Schema } from "@/api/client";
 import { meQuery } from "@/api/me";
-import { type Company, companiesQuery, organizationsQuery, projectsQuery } from "@/api/places";
+import { type Company, companiesQuery, organizationsQuery, type Project, projectsQuery } from "@/api/places";
 import { ButtonLink, EmptyState, ErrorState, Icon, Page, Section, Skeleton, SkeletonLines, Status, Table, Time } from "@/components";
 import { paths } from "@/paths";
-import { useMyRole } from "../team/access";
+import { myAccessQuery } from "../team/access";
 import { atLeast } from "../team/roles";
 import styles from "./Home.module.css";
+import { useShared } from "./shared";
 
 const recentQuery = {
   queryKey: ["workflows", "recent"],
@@ -25,6 +26,7 @@ export function Component() {
   return (
     <Page title="Home" heading={name ? `Hello, ${name}` : "Home"} actions={<ButtonLink to={paths.welcome()} icon="plus">New company or project</ButtonLink>}>
       {companies.data ? companies.data.items.map((company) => <CompanyProjects key={company.id} company={company} />) : <SkeletonLines lines={2} height="5.5rem" />}
+      {companies.data && <Shared companies={companies.data.items} />}
       <Section title="Newest workflows" actions={<Link to={paths.system()}>All workflows</Link>}>
         {recent.error ? <ErrorState error={recent.error} onRetry={() => void recent.refetch()} /> : recent.data ? <Recent workflows={recent.data.items} /> : <SkeletonLines lines={5} />}
       </Section>
@@ -34,7 +36,10 @@ export function Component() {
 
 function CompanyProjects({ company }: { company: Company }) {
   const organizations = useQuery(organizationsQuery(company.id));
-  const own = useMyRole("company", company.id);
+  const access = useQuery(myAccessQuery("company", company.id));
+  const own = access.data?.role;
+  // No role in the company itself: what one has further in is among what is shared.
+  if (access.error) return null;
   return (
     <Section title={company.name} actions={<Link to={paths.company(company.id)}>Open company</Link>}>
       <div className={styles["grid"]}>
@@ -53,15 +58,32 @@ function CompanyProjects({ company }: { company: Company }) {
   );
 }
 
+/** Projects to which one was added alone, in companies that one does not see. */
+function Shared({ companies }: { companies: Company[] }) {
+  const shared = useShared(companies);
+  if (shared.length === 0) return null;
+  return (
+    <Section title="Shared with you">
+      <div className={styles["grid"]}>{shared.map((project) => <Tile key={project.id} project={project} />)}</div>
+    </Section>
+  );
+}
+
 export function Projects({ holder, of }: { holder: string; of?: string }) {
   const projects = useQuery(projectsQuery(holder));
   if (projects.isPending) return <Skeleton height="5.5rem" />;
   return (projects.data?.items ?? []).map((project) => (
-    <Link key={project.id} to={paths.project(project.id)} className={styles["tile"]}>
+    <Tile key={project.id} project={project} of={of} />
+  ));
+}
+
+function Tile({ project, of }: { project: Project; of?: string | undefined }) {
+  return (
+    <Link to={paths.project(project.id)} className={styles["tile"]}>
       <b><Icon name="folder" /> {project.name}</b>
       <span>{project.description || (of ? `In ${of}` : "No description")}</span>
     </Link>
-  ));
+  );
 }
 
 function Recent({ workflows }: { workflows: Schema<"Workflow">[] }) {
