@@ -20,6 +20,7 @@ from penstock.engine.temporal.errand import SCHEDULE, errand_id
 from penstock.storage import Database, Statement
 from penstock.storage.engine_tables import inbox as events_in
 from tests.conftest import Serve
+from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import Shop, reopened
 from tests.engine.tasks.http_peer import served
 from tests.engine.temporal.workers import working
@@ -123,3 +124,48 @@ async def test_no_more_run_than_may_with_several_workers_and_the_next_begins_als
             monkeypatch.setattr(Near, "_after_end", died)
             for id_ in [await here.trigger(workflow) for _ in range(4)]:
                 assert (await here.ended(id_))["status"] == "completed"
+
+
+_BOTH = """
+do:
+  - both:
+      fork:
+        branches:
+          - one: {run: {workflow: {namespace: shop, name: child}}}
+          - two: {run: {workflow: {namespace: shop, name: child}}}
+"""
+_IMPATIENT = """
+do:
+  - run: {run: {workflow: {namespace: shop, name: child}}, timeout: {after: {milliseconds: 300}}}
+"""
+
+
+async def test_a_child_waits_for_its_place_too_and_ends_with_who_waits_for_it(
+    serve: Serve, database_url: str, on_temporal: dict[str, str]
+) -> None:
+    async with serve(**on_temporal) as client, working(database=database_url, **on_temporal):
+        here = Shop(await set_up(client))
+        listens = "do: [{ask: {listen: {to: {one: {with: {type: go}}}}}}]"
+        child = await here.workflow("child", listens, metadata="{concurrency: 1}")
+        parent = await here.trigger(await here.workflow("parent", _BOTH))
+
+        async def one_runs() -> bool:
+            return sorted(each["status"] for each in await here.executions(child)) == ["pending", "running"]
+
+        await came(one_runs)
+        impatient = await here.run(await here.workflow("impatient", _IMPATIENT))
+        assert impatient["error"]["status"] == 408
+        for number in range(2):
+            running = [each["id"] for each in await here.executions(child, status="running")]
+            await here.at(running[0], "ask")
+            await here.send("go", id=str(number))
+            await here.ended(running[0])
+            if number == 0:
+                await came(lambda: _runs(here, child))
+        assert (await here.ended(parent))["status"] == "completed"
+        ends = sorted(each["status"] for each in await here.executions(child))
+        assert ends == ["cancelled", "completed", "completed"]
+
+
+async def _runs(here: Shop, workflow: str) -> bool:
+    return len(await here.executions(workflow, status="running")) == 1

@@ -1,6 +1,7 @@
 """What a worker does for its workflows: it reads and writes our database, evaluates, and performs."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -30,6 +31,7 @@ from penstock.storage import Duplicate, Refused, Statement, StorageError
 from penstock.storage.platform_tables import executions
 
 log = structlog.get_logger()
+_TRIES = 3
 _ASKED = Statement(select(executions.c.asked).where(executions.c.id == bindparam("id")))
 
 
@@ -103,8 +105,7 @@ class Near:
     async def record(self, batch: passed.Batch) -> bool:
         """False when it can never be written: its execution was deleted, or something in it does not fit."""
         try:
-            batch = await self._with_followers(batch)
-            await self._recording.write(batch)
+            batch = await self._written(batch)
         except (Refused, Duplicate) as error:
             log.error(
                 "an execution cannot be stored and is given up", execution_id=batch.execution_id, error=str(error)
@@ -112,6 +113,18 @@ class Near:
             return False
         self._tell(batch)
         return True
+
+    async def _written(self, batch: passed.Batch) -> passed.Batch:
+        """With all that follows from it. A target that was deleted in this moment takes nobody else with it."""
+        for _ in range(_TRIES):
+            whole = await self._with_followers(batch)
+            if whole is batch:
+                break
+            with suppress(Refused, Duplicate):
+                await self._recording.write(whole)
+                return whole
+        await self._recording.write(batch)
+        return batch
 
     def _tell(self, batch: passed.Batch) -> None:
         """Whom it concerns, now that it is durable. Who is not told, since this worker dies here, is found later."""
@@ -191,6 +204,8 @@ class Near:
         except Exception as error:
             # It must end all the same.
             log.error("links could not be followed", execution_id=batch.execution_id, exc_info=error)
+            return batch
+        if not found.executions and not found.logs:
             return batch
         new = [written.born(execution) for execution in found.executions]
         return msgspec.structs.replace(

@@ -239,7 +239,7 @@ class TemporalHost(EmbeddedHost):
     async def _child(self, id_: str, child: ChildOf) -> Any:
         with uncancelled():
             try:
-                ended = await workflow.execute_child_workflow(
+                ended: passed.EndedChild | None = await workflow.execute_child_workflow(
                     EXECUTION,
                     id=id_,
                     result_type=passed.EndedChild,
@@ -254,7 +254,16 @@ class TemporalHost(EmbeddedHost):
                 if not is_cancelled_exception(error):
                     raise
                 ended = passed.EndedChild(status="cancelled")
+            if ended is None:
+                # Its last task was done again: the second time, it had ended.
+                ended = await self._stored_end(id_, child)
         return self._of_child(ended)
+
+    async def _stored_end(self, id_: str, child: ChildOf) -> passed.EndedChild:
+        found = await self._find(id_, child)
+        if not found.known:
+            return passed.EndedChild(status="cancelled")  # it was deleted
+        return found.ended if found.ended is not None else await self._end_of(id_, child)
 
     async def _end_of(self, id_: str, child: ChildOf) -> passed.EndedChild:
         """Of one that this workflow did not start itself, in this history."""

@@ -51,11 +51,12 @@ class Standing:
 
     async def run(self) -> None:
         while True:
+            before = self._workers
             try:
                 self._workers = await workers(self._client, self._task_queue)
                 _workers.set(self._workers)
             except (RPCError, RuntimeError):
                 self._workers = None  # the sweeper says what is wrong
-            if self.notice is not None:
+            if self._workers == 0 and before != 0:
                 log.warning("executions wait: no worker asks Temporal for work", task_queue=self._task_queue)
             await asyncio.sleep(_LOOK_EVERY)
