@@ -15,6 +15,8 @@ from bench.engine.run import Kind
 from bench.engine.run import measure as measure_engine
 from bench.platform.run import measure_lists, measure_rates, save
 from bench.platform.seeds import Size
+from bench.scale.run import Plan as Scale
+from bench.scale.run import measure as measure_scale
 from bench.streams.run import Plan as Streams
 from bench.streams.run import measure as measure_streams
 
@@ -135,6 +137,30 @@ def engine(
     chosen = parts or ["inside", "api", "asleep", "history", "peers"]
     past = past // 10 if quick else past
     measure_engine(database, chosen, peers or [], quick=quick, past=past, console=console, path=json)
+
+
+@app.command
+def scale(
+    *,
+    workers: Annotated[list[int] | None, Parameter(negative="", consume_multiple=True)] = None,
+    count: int = 400,
+    at_once: int = 32,
+    json: Path = Path("var/bench/scale.json"),
+) -> None:
+    """What an execution on a Temporal cluster costs, and whom: Temporal, workers, servers, PostgreSQL.
+
+    Parameters
+    ----------
+    workers
+        With so many workers, each a process; left out: 1, 2 and 4.
+    count
+        How many executions of each kind.
+    at_once
+        How many of them are under way.
+    json
+        Where to write the figures.
+    """
+    measure_scale(Scale(workers or (1, 2, 4), count, at_once), console, json)
 
 
 @app.command

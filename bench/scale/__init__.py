@@ -1,0 +1,1 @@
+"""What an execution on a Temporal cluster costs, and whom."""
