@@ -179,10 +179,19 @@ async def test_a_failure_leads_to_its_step_and_from_there_it_runs_again(visit: V
     await expect(page).to_have_url(re.compile(execution["id"]))
 
 
-async def test_an_execution_is_paused_resumed_and_cancelled(visit: Visit, person: Person) -> None:
+async def test_an_execution_is_paused_resumed_and_cancelled_and_others_see_it(
+    visit: Visit, person: Person, site: str
+) -> None:
     execution = run(person, WAITING)
+    viewer = Person(site, "Vera Rubin")
+    person.post(f"/projects/{execution['project_id']}/members", {"email": viewer.email, "role": "viewer"})
     page = await person.sign_in(await visit(), f"/executions/{execution['id']}/timeline")
+    seen = await viewer.sign_in(await visit(), f"/executions/{execution['id']}/timeline")
+    viewer.http.close()
     await expect(page.get_by_role("option", name="long, wait, running")).to_be_visible()
+    await expect(seen.get_by_role("option", name="long, wait, running")).to_be_visible()
+    await expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    await expect(seen.get_by_role("button", name="Cancel")).to_have_count(0)
     await page.get_by_role("button", name="Pause").click()
     await expect(page.get_by_text("Paused", exact=True)).to_be_visible()
     await page.get_by_role("button", name="Resume").click()
@@ -191,6 +200,7 @@ async def test_an_execution_is_paused_resumed_and_cancelled(visit: Visit, person
     await page.get_by_role("button", name="Cancel execution").click()
     await expect(page.get_by_role("option", name="long, wait, cancelled")).to_be_visible()
     await expect(page.get_by_role("button", name="Run again")).to_be_visible()
+    await expect(seen.get_by_role("option", name="long, wait, cancelled")).to_be_visible()
     assert ended(person, execution)["status"] == "cancelled"
 
 

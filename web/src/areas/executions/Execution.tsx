@@ -81,7 +81,7 @@ function Facts({ execution, connection, live, onRetry, steps }: FactsProps) {
   return (
     <div className={styles["facts"]}>
       <Status status={statusOf(execution)} />
-      <span><span className="muted">Took</span> <b><RunningTime from={execution.started_at} to={execution.completed_at} /></b></span>
+      <span><span className="muted">{live ? "Running for" : "Took"}</span> <b><RunningTime from={execution.started_at} to={execution.completed_at} /></b></span>
       <span>
         <span className="muted">{execution.started_at ? "Started" : "Created"}</span> <Time at={execution.started_at ?? execution.created_at} />{" "}
         <span className="muted">{triggerWords(execution)}</span> {source && <Link to={paths.execution(source)}>{shortId(source)}</Link>}

@@ -33,12 +33,12 @@ function Origins({ execution }: { execution: Execution }) {
     ...(rerunOf ? [{ as: "Was run before with the same input", id: rerunOf }] : []),
     ...(origin ? [{ as: "Where it all began", id: origin }] : []),
   ];
+  if (rows.length === 0) return <p className="muted">It stands on its own: neither another execution nor a link started it, and it is no repetition.</p>;
   return (
     <Table
       label="Where it comes from"
       rows={rows}
       rowKey={(row) => row.as}
-      empty={<EmptyState icon="link" title="It stands on its own">Neither another execution nor a link started it, and it is no repetition.</EmptyState>}
       columns={[
         { key: "id", head: "Execution", width: "minmax(9rem, 2fr)", cell: (row) => <NameOf id={row.id} /> },
         { key: "as", head: "What it did", width: "minmax(9rem, 2fr)", cell: (row) => row.as },

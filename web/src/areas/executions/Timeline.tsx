@@ -2,7 +2,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, type KeyboardEvent, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 
-import { Icon, IconButton, type IconName } from "@/components";
+import { Button, Icon, IconButton, type IconName } from "@/components";
 import { KindIcon } from "@/graph";
 import { duration } from "@/lib/times";
 import styles from "./Timeline.module.css";
@@ -70,7 +70,16 @@ export function Timeline({ all, live, chosen, onChoose }: TimelineProps) {
     virtual.scrollToIndex(at, { align: "center" });
   }, [at, virtual]);
 
+  // While it runs, one sees what begins; who scrolls or chooses a step looks at that instead.
+  const [following, setFollowing] = useState(live && chosen === null);
+  const count = all.length;
+  useLayoutEffect(() => {
+    if (following && live && count) virtual.scrollToIndex(count - 1, { align: "end" });
+  }, [following, live, count, virtual]);
+  const looked = () => setFollowing(false);
+
   const go = (index: number) => {
+    looked();
     const next = all[Math.min(all.length - 1, Math.max(0, index))];
     if (!next) return;
     onChoose(next.step.sequence_num);
@@ -102,6 +111,7 @@ export function Timeline({ all, live, chosen, onChoose }: TimelineProps) {
       <div className={styles["tools"]}>
         <IconButton label="Zoom in" icon="plus" size="small" onClick={() => zoomBy(1.5)} />
         <IconButton label="Zoom out" icon="dash" size="small" disabled={zoom <= 1} onClick={() => zoomBy(1 / 1.5)} />
+        {live && <Button size="small" kind="quiet" icon={following ? "check" : "down"} aria-pressed={following} onClick={() => setFollowing(!following)}>Follow</Button>}
         <span className={styles["hint"]}>{zoom > 1 ? `${zoom < 10 ? zoom.toFixed(1) : Math.round(zoom).toLocaleString("en")}×` : "Ctrl and the wheel zoom; arrows move from step to step"}</span>
       </div>
       <div
@@ -112,6 +122,8 @@ export function Timeline({ all, live, chosen, onChoose }: TimelineProps) {
         tabIndex={0}
         aria-activedescendant={at >= 0 ? `step-${chosen}` : undefined}
         onKeyDown={press}
+        onWheel={looked}
+        onPointerDown={looked}
       >
         <div role="presentation" className={styles["sheet"]} style={{ height: virtual.getTotalSize(), width: view.names + line, "--names": `${view.names}px` } as CSSProperties}>
           <Ruler span={span} line={line} view={view} />
