@@ -260,9 +260,12 @@ class TemporalHost(EmbeddedHost):
         return self._of_child(ended)
 
     async def _stored_end(self, id_: str, child: ChildOf) -> passed.EndedChild:
-        found = await self._find(id_, child)
+        try:
+            found = await self._find(id_, child)
+        except Fault:
+            return passed.EndedChild(status="cancelled")  # it was deleted with its workflow
         if not found.known:
-            return passed.EndedChild(status="cancelled")  # it was deleted
+            return passed.EndedChild(status="cancelled")
         return found.ended if found.ended is not None else await self._end_of(id_, child)
 
     async def _end_of(self, id_: str, child: ChildOf) -> passed.EndedChild:

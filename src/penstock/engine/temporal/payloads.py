@@ -23,7 +23,7 @@ from temporalio.converter import (
 
 from penstock.engine.embedded.sealing import Seal
 from penstock.engine.temporal.passed import Local
-from penstock.storage import Database, Statement
+from penstock.storage import Database, Refused, Statement
 from penstock.storage.engine_tables import temporal_payloads
 
 _LARGEST = 16 * 1024
@@ -96,8 +96,12 @@ class Codec(PayloadCodec, WithSerializationContext):
             return Payload(metadata={"encoding": _SEALED, "key": key}, data=sealed)
         # By what is in it: when a task of Temporal is done again, the same is kept once.
         hash_ = hashlib.sha256(payload.data).hexdigest()
-        async with self._database.transaction() as tx:
-            await tx.run(_KEEP, execution_id=self._execution_id, hash=hash_, payload=key + b":" + sealed)
+        try:
+            async with self._database.transaction() as tx:
+                await tx.run(_KEEP, execution_id=self._execution_id, hash=hash_, payload=key + b":" + sealed)
+        except Refused:
+            # Its execution was deleted, as it will find when it writes; what is on its way must not keep it from that.
+            return Payload(metadata={"encoding": _SEALED, "key": key}, data=sealed)
         place = f"{self._execution_id} {hash_}"
         return Payload(metadata={"encoding": _KEPT}, data=place.encode())
 
