@@ -12,7 +12,7 @@ const look = EditorView.theme({
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "color-mix(in srgb, var(--focus) 26%, transparent)" },
   ".cm-gutters": { backgroundColor: "var(--sunken)", color: "var(--ink-3)", border: "0" },
   ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--sunken) 55%, transparent)" },
-  ".cm-activeLineGutter": { backgroundColor: "var(--line)" },
+  ".cm-activeLineGutter": { backgroundColor: "var(--line)", color: "var(--ink)" },
   ".cm-chosen": { backgroundColor: "var(--accent-soft)", boxShadow: "inset 3px 0 0 var(--accent)" },
   ".cm-matchingBracket, &.cm-focused .cm-matchingBracket": { backgroundColor: "var(--accent-soft)", outline: "1px solid var(--accent)" },
   ".cm-foldPlaceholder": { backgroundColor: "var(--still-soft)", border: "0", color: "var(--still)" },
