@@ -10,7 +10,12 @@ from pathlib import Path
 
 _PATIENCE = 120
 # Timers are otherwise looked at once a second, to spare a large cluster's database.
-_SETTINGS = ("--dynamic-config-value", 'history.timerProcessorMaxTimeShift="10ms"')
+_SETTINGS = (
+    "--dynamic-config-value", 'history.timerProcessorMaxTimeShift="10ms"',
+    # Whether a build of workers has anything left to do is otherwise looked at every three minutes.
+    "--dynamic-config-value", 'matching.wv.VersionDrainageStatusVisibilityGracePeriod="1s"',
+    "--dynamic-config-value", 'matching.wv.VersionDrainageStatusRefreshInterval="1s"',
+)  # fmt: skip
 # What is killed loses nothing by these, only a machine without power would; its tests have nobody who waits for a disk.
 _KEPT = ("--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=off")
 PROGRAM = Path(sys.executable).with_name("temporal")

@@ -122,7 +122,7 @@ def _at(ordered: Sequence[float], share: float) -> float:
 
 
 TIMES = ("workers", "at once", "per second", "to its end, ms: p50", "p99", "late, ms: p50", "p99", "most")
-COSTS = ("workers", "at once", "Temporal", "workers", "server", "PostgreSQL", "all", "transactions", "log, kB", "disk, kB")
+COSTS = ("workers", "at once", "Temporal", "workers", "server", "PostgreSQL", "all", "trans.", "log, kB", "disk, kB")
 
 
 def _show(rows: Sequence[Figures], console: Console) -> None:

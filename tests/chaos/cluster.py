@@ -51,9 +51,11 @@ def cluster(folder: Path) -> Iterator[Cluster]:
 
 
 class Worker:
-    def __init__(self, folder: Path, database: str, settings: dict[str, str]) -> None:
+    def __init__(self, folder: Path, database: str, settings: dict[str, str], code: Path | None = None) -> None:
+        """`code`: where another Penstock is."""
         environ = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
         environ |= {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
+        environ |= {} if code is None else {"PYTHONPATH": str(code)}
         self.log = folder / f"worker-{time.monotonic_ns()}"
         with self.log.open("w") as log:
             command = [sys.executable, "-m", "penstock", "worker", "--database", database]

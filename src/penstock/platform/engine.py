@@ -99,6 +99,7 @@ async def temporal_worker(
             activities=settings.worker_activities,
             history=settings.worker_history,
             drain=float(settings.worker_drain),
+            versioned=settings.worker_versions,
         )
         async with working(client, cluster.task_queue, parts, limits):
             yield

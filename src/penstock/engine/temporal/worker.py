@@ -23,6 +23,7 @@ from penstock.engine.temporal.rounds import Rounds
 from penstock.engine.temporal.schedules import Schedules
 from penstock.engine.temporal.sweeper import Sweeper
 from penstock.engine.temporal.triggers import Triggers
+from penstock.engine.temporal.versions import Versions
 from penstock.engine.temporal.workflow import ExecutionWorkflow
 from penstock.storage.database import Unavailable
 
@@ -46,6 +47,8 @@ class WorkerLimits(msgspec.Struct, frozen=True):
     """Events after which a walk goes on in a new history."""
     drain: float = 30.0
     """Seconds that activities have to end when the worker is told to stop."""
+    versioned: bool = False
+    """Executions stay with the build of the code that began them."""
 
 
 @asynccontextmanager
@@ -62,6 +65,7 @@ async def working(client: Client, task_queue: str, parts: EngineParts, limits: W
 
     attending = Attending(parts.database, schedules, Triggers(parts, reach.start_soon, send_on))
     surroundings[task_queue] = Surroundings(parts.vault, parts.performer, parts.definitions, limits.history)
+    versions = Versions(client, task_queue) if limits.versioned else None
     worker = Worker(
         client,
         task_queue=task_queue,
@@ -77,8 +81,11 @@ async def working(client: Client, task_queue: str, parts: EngineParts, limits: W
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=3),
         max_heartbeat_throttle_interval=timedelta(seconds=1),
         default_heartbeat_throttle_interval=timedelta(seconds=1),
+        deployment_config=versions.config if versions is not None else None,
     )
-    loops = (Sweeper(parts.database, reach).run(), Rounds(parts.database, reach, schedules, places).run())
+    loops = [Sweeper(parts.database, reach).run(), Rounds(parts.database, reach, schedules, places).run()]
+    if versions is not None:
+        loops.append(versions.run())
     tasks = [asyncio.create_task(loop) for loop in loops]
     try:
         async with worker:
