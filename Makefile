@@ -13,7 +13,7 @@ CONSOLE := src/penstock/console/static/index.html
 WEB_SOURCES := $(shell find web/src web/public web/scripts -type f ! -name schema.d.ts) web/index.html web/vite.config.ts
 WEB_PACKAGES := web/node_modules/.installed-from
 
-.PHONY: help run console types test fuzz chaos lint fmt docs bench lock clean nginx
+.PHONY: help run console types test fuzz chaos histories lint fmt docs bench lock clean nginx
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -40,6 +40,9 @@ fuzz: $(VENV)/.dev ## send what nobody would: requests made up from our own Open
 
 chaos: $(VENV)/.dev ## kill servers, workers, their database and Temporal, again and again, for ten minutes each, and account for everything
 	@CHAOS_SECONDS=$${CHAOS_SECONDS:-600} CHAOS_SEED=$${CHAOS_SEED:-$$(date +%s)} $(BIN)/pytest -s tests/chaos
+
+histories: $(VENV)/.dev ## record executions on Temporal anew, which every later change must walk in the same way
+	@$(BIN)/pytest -q tests/engine/temporal/record_histories.py
 
 lint: $(VENV)/.dev types ## what a change must pass before its tests
 	@$(BIN)/ruff check .
