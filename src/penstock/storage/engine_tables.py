@@ -78,11 +78,13 @@ temporal_executions = Table(
     Column("written", Text, nullable=False),
 )
 
-# Executions on Temporal of a workflow that has a limit: those that may begin. Whoever has ended has no place any more.
+# Executions on Temporal of a workflow that has a limit: those that may begin. Once they run, the row says nothing more.
 temporal_places = Table(
     "temporal_places",
     metadata,
     Column("execution_id", Id, ForeignKey("executions.id", ondelete="CASCADE"), primary_key=True),
+    Column("workflow_id", Id, nullable=False),
+    Index(None, "workflow_id"),
 )
 
 # Steps on Temporal that listen: whom to ring up when an event comes, and which events they have looked at.

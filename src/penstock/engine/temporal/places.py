@@ -6,7 +6,7 @@ executions came, and lost by their ends.
 
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import and_, bindparam, func, insert, or_, select
+from sqlalchemy import bindparam, delete, exists, func, insert, select
 
 from penstock.engine.embedded.definitions import Definitions
 from penstock.engine.embedded.execution import Execution
@@ -18,46 +18,49 @@ from penstock.storage.platform_tables import executions
 _MOST_AT_ONCE = 500
 _HOLD = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
-# One that ran before there was a limit has none, and takes one all the same.
-_takes_one = or_(
-    executions.c.status == "running",
-    and_(executions.c.status == "pending", temporal_places.c.execution_id.is_not(None)),
-)
 _has_place = temporal_places.c.execution_id == executions.c.id
-_TAKEN = Statement(
-    select(func.count())
-    .select_from(executions)
-    .outerjoin(temporal_places, _has_place)
-    .where(executions.c.workflow_id == bindparam("workflow_id"), _takes_one)
+_of_workflow = executions.c.workflow_id == bindparam("workflow_id")
+# Each status by the index that has them: a workflow may have a million that have ended.
+_RUNNING = Statement(select(func.count()).select_from(executions).where(_of_workflow, executions.c.status == "running"))
+_TO_BEGIN = Statement(
+    select(func.count()).select_from(temporal_places).where(temporal_places.c.workflow_id == bindparam("workflow_id"))
+)
+_CLEAR = Statement(
+    delete(temporal_places).where(
+        temporal_places.c.workflow_id == bindparam("workflow_id"),
+        ~exists().where(_has_place, executions.c.status == "pending"),
+    )
 )
 _NEXT = Statement(
     select(executions.c.id, executions.c.version)
     .outerjoin(temporal_places, _has_place)
     .where(
-        executions.c.workflow_id == bindparam("workflow_id"),
+        _of_workflow,
         executions.c.status == "pending",
         temporal_places.c.execution_id.is_(None),
     )
     .order_by(executions.c.created_at, executions.c.id)
     .limit(bindparam("free"))
 )
-_GIVE = Statement(insert(temporal_places).values(execution_id=bindparam("execution_id")))
+_GIVE = Statement(
+    insert(temporal_places).values(execution_id=bindparam("execution_id"), workflow_id=bindparam("workflow_id"))
+)
 _HAS = Statement(
     select(temporal_places.c.execution_id).where(temporal_places.c.execution_id == bindparam("execution_id"))
 )
 _WAITING = Statement(
     select(executions.c.workflow_id)
-    .where(executions.c.status == "pending", executions.c.created_at < bindparam("before"))
+    .where(
+        executions.c.status == "pending",
+        executions.c.completed_at.is_(None),
+        executions.c.created_at < bindparam("before"),
+    )
     .distinct()
 )
 _NOT_BEGUN = Statement(
     select(executions.c.id)
     .join(temporal_places, _has_place)
-    .where(
-        executions.c.workflow_id == bindparam("workflow_id"),
-        executions.c.status == "pending",
-        executions.c.created_at < bindparam("before"),
-    )
+    .where(executions.c.status == "pending", executions.c.created_at < bindparam("before"))
     .limit(_MOST_AT_ONCE)
 )
 
@@ -85,12 +88,9 @@ class Places:
 
     async def look(self, before: int) -> list[str]:
         """Of all workflows that have some waiting: those that have a place, and have not begun."""
-        found: list[str] = []
         for row in await self._database.all(_WAITING, before=before):
             await self.give(str(row[0]))
-            rows = await self._database.all(_NOT_BEGUN, workflow_id=row[0], before=before)
-            found.extend(str(each[0]) for each in rows)
-        return found
+        return [str(row[0]) for row in await self._database.all(_NOT_BEGUN, before=before)]
 
     async def _has(self, execution_id: str) -> bool:
         return await self._database.one(_HAS, execution_id=execution_id) is not None
@@ -104,13 +104,15 @@ class Places:
     async def _give(self, workflow_id: str, most: int) -> list[str]:
         async with self._database.transaction() as tx:
             await _one_at_a_time(tx, workflow_id)
-            row = await tx.one(_TAKEN, workflow_id=workflow_id)
-            free = min(most - (0 if row is None else int(row[0])), _MOST_AT_ONCE)
+            await tx.run(_CLEAR, workflow_id=workflow_id)
+            rows = [await tx.one(count, workflow_id=workflow_id) for count in (_RUNNING, _TO_BEGIN)]
+            taken = sum(int(row[0]) for row in rows if row is not None)
+            free = min(most - taken, _MOST_AT_ONCE)
             if free <= 0:
                 return []
             given = [str(each["id"]) for each in await tx.all(_NEXT, workflow_id=workflow_id, free=free)]
             if given:
-                await tx.run_many(_GIVE, [{"execution_id": id_} for id_ in given])
+                await tx.run_many(_GIVE, [{"execution_id": id_, "workflow_id": workflow_id} for id_ in given])
         return given
 
 

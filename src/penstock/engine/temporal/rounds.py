@@ -15,6 +15,7 @@ from penstock.storage import Database, StorageError, now
 
 log = structlog.get_logger()
 _LOOK_EVERY = 1.0
+_REST = 4  # times as long as a look took
 _LOOK_FOR_LOST_EVERY = 30  # looks
 _SOON = 1_000_000
 _AGAIN_AFTER = 10.0
@@ -31,6 +32,7 @@ class Rounds:
     async def run(self) -> None:
         looks = 0
         while True:
+            began = time.monotonic()
             try:
                 if self._reach.trouble is None:
                     await self._look()
@@ -39,7 +41,8 @@ class Rounds:
                     looks += 1
             except StorageError as error:
                 log.warning("what starts by itself waits for the database", error=str(error))
-            await asyncio.sleep(_LOOK_EVERY)
+            # A hundred thousand may wait: whoever looks through them leaves the database to others for a while.
+            await asyncio.sleep(max(_LOOK_EVERY, _REST * (time.monotonic() - began)))
 
     async def _look(self) -> None:
         before = now() - _SOON

@@ -14,6 +14,7 @@ from penstock.storage.platform_tables import executions
 
 log = structlog.get_logger()
 _LOOK_EVERY = 1.0
+_REST = 4  # times as long as a look took
 _SOON = 1_000_000  # microseconds in which whoever stored something sends it, too
 _LOOK_FOR_LEFT_EVERY = 60  # looks
 _NO_ID = "00000000-0000-0000-0000-000000000000"
@@ -60,8 +61,11 @@ class Sweeper:
         self._sent: dict[tuple[str, str], float] = {}
 
     async def run(self) -> None:
+        took = 0.0
         while True:
-            await asyncio.sleep(_LOOK_EVERY)
+            # A hundred thousand may wait: whoever looks through them leaves the database to others for a while.
+            await asyncio.sleep(max(_LOOK_EVERY, _REST * took))
+            began = time.monotonic()
             try:
                 await self._reach.check()
                 if self._reach.trouble is None:
@@ -73,6 +77,7 @@ class Sweeper:
                     await self._ring_again()
             except StorageError as error:
                 log.warning("what is to be sent to Temporal waits for the database", error=str(error))
+            took = time.monotonic() - began
 
     async def _start_pending(self) -> None:
         after, before = 0, now() - _SOON

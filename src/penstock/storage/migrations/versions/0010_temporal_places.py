@@ -15,8 +15,10 @@ def upgrade() -> None:
     op.create_table(
         "temporal_places",
         sa.Column("execution_id", _ID, nullable=False),
+        sa.Column("workflow_id", _ID, nullable=False),
         sa.ForeignKeyConstraint(
             ["execution_id"], ["executions.id"], name=op.f("fk_temporal_places_execution_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("execution_id", name=op.f("pk_temporal_places")),
     )
+    op.create_index(op.f("ix_temporal_places_workflow_id"), "temporal_places", ["workflow_id"], unique=False)
