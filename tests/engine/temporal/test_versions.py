@@ -15,7 +15,8 @@ from tests.acceptance.server import until
 from tests.chaos.cluster import Worker
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
-from tests.engine.embedded.shop import Shop
+from tests.engine.embedded.shop import Shop, definition
+from tests.engine.temporal.workers import working
 from tests.platform.scene import set_up
 
 pytestmark = pytest.mark.anyio
@@ -91,3 +92,23 @@ async def test_executions_end_with_the_build_that_began_them_and_new_ones_begin_
                 assert await _build_of(temporal, after) in new.log.read_text()
                 assert _NEWEST not in old.log.read_text()
                 await until(lambda: "no execution needs this build" in old.log.read_text())
+
+
+async def test_an_execution_ends_with_its_own_version_of_the_workflow_whatever_was_deployed_meanwhile(
+    serve: Serve, database_url: str, on_temporal: dict[str, str]
+) -> None:
+    async with serve(**on_temporal) as client:
+        shop = Shop(await set_up(client))
+        workflow = await shop.workflow("waiting", _TASKS, deploy=True)
+        async with working(database=database_url, **on_temporal):
+            before = await shop.trigger(workflow)
+            await shop.at(before, "hear")
+            changed = definition("waiting", _TASKS.replace(".a + 1", ".a + 10"), version="2.0.0")
+            assert (await shop.owner.put(f"/workflows/{workflow}", {"config_yaml": changed})).is_success
+            await shop.deploy(workflow)
+        async with working(database=database_url, **on_temporal):  # which has nothing in memory
+            after = await shop.trigger(workflow)
+            await shop.at(after, "hear")
+            await shop.send("go")
+            assert (await shop.ended(before))["output_data"] == {"b": 2}
+            assert (await shop.ended(after))["output_data"] == {"b": 11}
