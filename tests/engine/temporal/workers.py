@@ -10,6 +10,7 @@ from temporalio.worker import Replayer
 
 from penstock.egress import Egress
 from penstock.engine.temporal.connection import Cluster, connect
+from penstock.engine.temporal.errand import ErrandWorkflow
 from penstock.engine.temporal.parts import surroundings
 from penstock.engine.temporal.worker import runner
 from penstock.engine.temporal.workflow import ExecutionWorkflow
@@ -48,7 +49,9 @@ async def replayed(given: dict[str, Any]) -> int:
     async with _opened(given) as (settings, database, vault):
         client = await connect(Cluster.of(settings), vault, database, lazy=False)
         replayer = Replayer(
-            workflows=[ExecutionWorkflow], workflow_runner=runner(), data_converter=client.data_converter
+            workflows=[ExecutionWorkflow, ErrandWorkflow],
+            workflow_runner=runner(),
+            data_converter=client.data_converter,
         )
         surroundings[_REPLAYED] = surroundings[settings.temporal_task_queue]
         found = client.list_workflows(f"TaskQueue = '{settings.temporal_task_queue}'").map_histories()
