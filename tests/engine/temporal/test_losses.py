@@ -2,13 +2,10 @@
 
 import asyncio
 import base64
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +21,7 @@ from tests.conftest import Serve
 from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import Shop, reopened, shop
 from tests.engine.tasks.http_peer import served
-from tests.engine.temporal.workers import working
+from tests.engine.temporal.workers import worker_process, working
 from tests.platform.scene import set_up
 
 pytestmark = pytest.mark.anyio
@@ -53,29 +50,6 @@ do:
 """
 
 
-@asynccontextmanager
-async def _worker(folder: Path, database: str, settings: dict[str, str]) -> AsyncIterator["subprocess.Popen[bytes]"]:
-    """As its own process, once it works."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
-    environ |= {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
-    log = folder / "worker.log"
-    with log.open("w") as written:
-        command = [sys.executable, "-m", "penstock", "worker", "--database", database]
-        process = subprocess.Popen(command, stderr=written, cwd=folder, env=environ)
-
-    def works() -> bool:
-        assert process.poll() is None, log.read_text()
-        return '"working"' in log.read_text()
-
-    try:
-        await until(works)
-        yield process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-
-
 async def test_what_a_killed_worker_was_performing_is_performed_again_with_its_key_and_all_else_once(
     serve: Serve, database_url: str, on_temporal: dict[str, str], tmp_path: Path
 ) -> None:
@@ -98,7 +72,7 @@ async def test_what_a_killed_worker_was_performing_is_performed_again_with_its_k
             shop = Shop(await set_up(client))
             tasks = f"do: [{step('first')}, {{note: {{set: {{a: 1}}}}}}, {step('second')}, {step('third')}]"
             workflow = await shop.workflow("calling", tasks)
-            async with _worker(tmp_path, database_url, on_temporal) as process:
+            async with worker_process(tmp_path, database_url, on_temporal) as process:
                 id_ = await shop.trigger(workflow)
                 await until(lambda: len(calls) == 2)
                 process.send_signal(signal.SIGKILL)
@@ -217,7 +191,7 @@ async def test_a_worker_that_is_told_to_stop_lets_a_call_finish_and_leaves_what_
             shop = Shop(await set_up(client))
             calling = await shop.workflow("calling", f"do: [{{ask: {call}}}]")
             waiting = await shop.trigger(await shop.workflow("waiting", f"do: [{{rest: {rest}}}]"))
-            async with _worker(tmp_path, database_url, on_temporal) as process:
+            async with worker_process(tmp_path, database_url, on_temporal) as process:
                 await shop.at(waiting, "b")
                 id_ = await shop.trigger(calling)
                 await until(lambda: calls)

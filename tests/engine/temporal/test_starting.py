@@ -2,6 +2,8 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from tests.conftest import Serve
 from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import Shop, reopened
 from tests.engine.tasks.http_peer import served
-from tests.engine.temporal.workers import working
+from tests.engine.temporal.workers import worker_process, working
 from tests.platform.people import Person
 from tests.platform.scene import set_up
 
@@ -169,3 +171,38 @@ async def test_a_child_waits_for_its_place_too_and_ends_with_who_waits_for_it(
 
 async def _runs(here: Shop, workflow: str) -> bool:
     return len(await here.executions(workflow, status="running")) == 1
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_when_a_worker_is_killed_the_others_start_what_it_would_have_started_once(
+    serve: Serve, database_url: str, on_temporal: dict[str, str], tmp_path: Path
+) -> None:
+    folders = [tmp_path / name for name in ("doomed", "other")]
+    for folder in folders:
+        folder.mkdir()
+    async with (
+        serve(**on_temporal) as client,
+        worker_process(folders[0], database_url, on_temporal) as doomed,
+        worker_process(folders[1], database_url, on_temporal),
+    ):
+        here = Shop(await set_up(client))
+        often = await here.workflow("often", _EVERY_SECOND, deploy=True)
+        each = await here.workflow("each", _ON % "order", deploy=True)
+        single = await here.workflow("single", "do: [{nap: {wait: {milliseconds: 20}}}]", metadata="{concurrency: 1}")
+
+        async def ask_for(numbers: range) -> list[str]:
+            await asyncio.gather(*(here.send("order", number, id=str(number)) for number in numbers))
+            return await asyncio.gather(*(here.trigger(single) for _ in range(4)))
+
+        ids = await ask_for(range(8))
+        await here.started(often, 2)
+        doomed.kill()
+        ids += await ask_for(range(8, 16))
+        for id_ in ids:
+            assert (await here.ended(id_))["status"] == "completed"
+        assert sorted(run["output_data"] for run in await here.started(each, 16)) == list(range(16))
+        before = len(await here.executions(often))
+        planned = [run["metadata"]["planned_for"] for run in await here.started(often, before + 2)]
+        assert len(planned) == len(set(planned))
+        runs = sorted((run["started_at"], run["completed_at"]) for run in await here.executions(single))
+        assert all(run[1] <= following[0] for run, following in pairwise(runs))

@@ -1,8 +1,12 @@
 """A worker in this process, as `penstock worker` would be; and what one does that takes over from another."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client
@@ -19,6 +23,7 @@ from penstock.platform.secrets.vault import Vault
 from penstock.settings import Settings, load
 from penstock.storage import Database, open_database
 from penstock.storage.secret import server_secret
+from tests.acceptance.server import until
 
 _REPLAYED = "replay-None"  # the task queue, as the SDK says it then
 Histories = Callable[[], Awaitable[int]]
@@ -58,3 +63,28 @@ async def replayed(given: dict[str, Any]) -> int:
         results = await replayer.replay_workflows(found, raise_on_replay_failure=False)
         assert not results.replay_failures, results.replay_failures
         return (await client.count_workflows(f"TaskQueue = '{settings.temporal_task_queue}'")).count
+
+
+@asynccontextmanager
+async def worker_process(
+    folder: Path, database: str, settings: dict[str, str]
+) -> AsyncIterator["subprocess.Popen[bytes]"]:
+    """As its own process, once it works."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+    environ |= {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
+    log = folder / "worker.log"
+    with log.open("w") as written:
+        command = [sys.executable, "-m", "penstock", "worker", "--database", database]
+        process = subprocess.Popen(command, stderr=written, cwd=folder, env=environ)
+
+    def works() -> bool:
+        assert process.poll() is None, log.read_text()
+        return '"working"' in log.read_text()
+
+    try:
+        await until(works)
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
