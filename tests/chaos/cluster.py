@@ -98,7 +98,6 @@ class TemporalStorm(Storm):
     async def start(self) -> None:
         for _ in range(2):
             self._servers.append(Server(self.folder, self.database, **self._settings))
-            await self._servers[-1].url()  # the first one migrates
             self._workers.append(Worker(self.folder, self.database, self._settings))
         await self._all_work()
 
