@@ -1,7 +1,7 @@
 """What goes with an execution whose time is up, and what stays for those who are behind."""
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import Table, func, select, update
 
 from penstock.engine.embedded.retention import sweep_executions, sweep_inbox
 from penstock.storage import Database, Statement, now
@@ -31,7 +31,7 @@ _CONSUMED_ELSEWHERE = Statement(update(inbox).values(handled=True, consumed=True
 _LATER = 61_000_000
 
 
-async def _count(database: Database, *tables: object) -> list[int]:
+async def _count(database: Database, *tables: Table) -> list[int]:
     counts = (Statement(select(func.count()).select_from(table)) for table in tables)
     return [int((await database.one(count) or [0])[0]) for count in counts]
 
