@@ -21,6 +21,7 @@ from penstock.engine.temporal.activities import Near
 from penstock.engine.temporal.errand import SCHEDULE, errand_id
 from penstock.storage import Database, Statement
 from penstock.storage.engine_tables import inbox as events_in
+from tests import temporal
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import Shop, reopened
@@ -206,3 +207,29 @@ async def test_when_a_worker_is_killed_the_others_start_what_it_would_have_start
         assert len(planned) == len(set(planned))
         runs = sorted((run["started_at"], run["completed_at"]) for run in await here.executions(single))
         assert all(run[1] <= following[0] for run, following in pairwise(runs))
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_a_schedule_outlives_all_that_keeps_it_and_one_that_temporal_never_heard_of_is_kept(
+    serve: Serve, database_url: str, task_queue: str, tmp_path: Path
+) -> None:
+    port = temporal.free_port()
+    settings = {
+        "engine": "temporal",
+        "temporal_address": f"127.0.0.1:{port}",
+        "temporal_task_queue": task_queue,
+    }
+    with temporal.running(tmp_path, port=port, durable=True):
+        async with serve(**settings) as client, working(database=database_url, **settings):
+            here = Shop(await set_up(client))
+            often = await here.workflow("often", _EVERY_SECOND, deploy=True)
+            await here.started(often)
+    async with reopened(serve, here, **settings) as there:
+        unheard = await there.workflow("unheard", _EVERY_SECOND, deploy=True)
+        before = len(await there.executions(often))
+        with temporal.running(tmp_path, port=port, durable=True):
+            async with working(database=database_url, **settings):
+                await there.started(unheard, 2)
+                runs = await there.started(often, before + 2)
+                planned = [run["metadata"]["planned_for"] for run in runs]
+                assert planned == sorted(set(planned))
