@@ -33,8 +33,9 @@ const look = EditorView.theme({
   ".cm-searchMatch": { backgroundColor: "var(--warn-soft)", outline: "1px solid var(--warn)" },
   "&.cm-merge-a .cm-changedLine, .cm-deletedChunk": { backgroundColor: "var(--bad-soft)" },
   "&.cm-merge-b .cm-changedLine, .cm-insertedLine": { backgroundColor: "var(--ok-soft)" },
-  "&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText": { background: "color-mix(in srgb, var(--bad) 25%, transparent)" },
-  "&.cm-merge-b .cm-changedText": { background: "color-mix(in srgb, var(--ok) 25%, transparent)" },
+  // A line and no deeper ground: coloured words must stay readable on it.
+  "&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText": { background: "none", textDecoration: "underline 2px var(--bad)", textUnderlineOffset: "3px" },
+  "&.cm-merge-b .cm-changedText": { background: "none", textDecoration: "underline 2px var(--ok)", textUnderlineOffset: "3px" },
   ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: '"⋯"' },
   ".cm-collapsedLines": { background: "var(--sunken)", color: "var(--ink-2)", padding: "0.2rem 0.6rem" },
 });

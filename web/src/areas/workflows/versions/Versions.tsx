@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 
 import { api } from "@/api/client";
-import { Badge, Button, ConfirmDialog, ErrorState, Pagination, Select, Skeleton, SkeletonLines, Time, toast, usePage } from "@/components";
+import { Badge, Button, CodeBlock, ConfirmDialog, ErrorState, Pagination, Select, Skeleton, SkeletonLines, Time, toast, usePage } from "@/components";
 import { paths } from "@/paths";
 import { changed, changeWorkflow, peopleQuery, versionQuery } from "../data";
 import { useWorkflow } from "../Workflow";
@@ -72,12 +72,16 @@ function Compared({ version, against }: { version: number; against: number }) {
         <Restore version={version} text={after.data?.config_yaml} />
       </div>
       {error ? <ErrorState error={error} /> : after.data && before.data ? (
-        <>
-          {before.data.config_yaml === after.data.config_yaml && <p className="muted">{version === against ? (version === 1 ? "This is the first version: all of it is new." : "The same version: nothing differs.") : "Nothing differs between the two."}</p>}
+        before.data.config_yaml === after.data.config_yaml ? (
+          <>
+            <p className="muted">{version === 1 && against === 1 ? "The first version: there is none before it." : "Nothing differs between the two."}</p>
+            <CodeBlock text={after.data.config_yaml} label={`definition of version ${version}`} />
+          </>
+        ) : (
           <Suspense fallback={<Skeleton height="24rem" />}>
-            <DiffView before={version === 1 && against === 1 ? "" : before.data.config_yaml} after={after.data.config_yaml} labels={[version === 1 && against === 1 ? "Nothing" : `Version ${against}`, `Version ${version}`]} />
+            <DiffView before={before.data.config_yaml} after={after.data.config_yaml} labels={[`Version ${against}`, `Version ${version}`]} />
           </Suspense>
-        </>
+        )
       ) : <Skeleton height="24rem" />}
     </section>
   );
