@@ -61,10 +61,14 @@ export function Lines<T extends Entry>({ label, entries, line, height, wrap, old
     } else if (older && (entries[0]?.id ?? 0) > sought.current) void loadOlder().catch(() => undefined);
   }, [entries, older, loadOlder, virtual]);
 
+  const top = useRef(0);
   const scrolled = useCallback(() => {
     const element = scroll.current;
     if (!element) return;
-    setFollowing(element.scrollHeight - element.scrollTop - element.clientHeight < NEAR);
+    // Only who scrolls up leaves the end: in a burst, more lines come than the last scroll went down.
+    if (element.scrollHeight - element.scrollTop - element.clientHeight < NEAR) setFollowing(true);
+    else if (element.scrollTop < top.current) setFollowing(false);
+    top.current = element.scrollTop;
     if (element.scrollTop < NEAR * 10 && older) void loadOlder().catch(() => undefined);
   }, [older, loadOlder]);
 

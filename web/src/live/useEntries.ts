@@ -55,14 +55,27 @@ function useEntries<T extends Entry>(kind: "logs" | "events", workflow: string, 
     staleTime: Infinity,
     gcTime: 0,
   });
-  // Once open, a stream stays open while what it is about ends: its last words come with the end.
-  const lingering = useLingering(live);
+  const open = useRef(live);
+  open.current ||= live;
+  // What it is about has ended: the stream goes on until its last word has come, however far behind it is.
+  const final = useQuery({
+    queryKey: [kind, workflow, wanted, "final"],
+    queryFn: async ({ signal }) => (await read(1, 1, wanted, signal)).items[0]?.id ?? 0,
+    enabled: !live && open.current && first.data !== undefined,
+    staleTime: Infinity,
+    gcTime: 0,
+    retry: true,
+  });
+  const [heard, setHeard] = useState(0);
+  const listening = live || (open.current && (final.data === undefined || heard < final.data));
   const stream = useStream<T>(`/api/v1/workflows/${workflow}/${kind}/stream`, {
     filter: wanted,
     after: first.data?.after,
     entries: first.data?.entries ?? NONE,
-    live: lingering && first.data !== undefined,
+    live: listening && first.data !== undefined,
   });
+  const last = stream.entries.at(-1)?.id ?? 0;
+  useEffect(() => setHeard(last), [last]);
   const { entries, dropped, prepend } = stream;
   const [reached, setReached] = useState(false);
   useEffect(() => setReached(false), [first.data]);
@@ -98,19 +111,4 @@ async function begin<T extends Entry>(read: Read<T>, filter: Filter, signal: Abo
   const page = await read(1, PAGE, filter, signal);
   const entries = page.items.reverse();
   return { entries, total: page.total, after: Math.max(newest.items[0]?.id ?? 0, entries.at(-1)?.id ?? 0) };
-}
-
-const LAST_WORDS = 3_000; // milliseconds
-
-function useLingering(live: boolean): boolean {
-  const [open, setOpen] = useState(live);
-  useEffect(() => {
-    if (live) {
-      setOpen(true);
-      return;
-    }
-    const timer = setTimeout(() => setOpen(false), LAST_WORDS);
-    return () => clearTimeout(timer);
-  }, [live]);
-  return open;
 }

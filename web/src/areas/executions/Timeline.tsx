@@ -1,6 +1,6 @@
 /** Steps as a waterfall. Only what is in sight is drawn; arrows move, plus and minus zoom, a running step grows. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, type KeyboardEvent, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type CSSProperties, type KeyboardEvent, type RefObject, memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 
 import { Button, Icon, IconButton, type IconName } from "@/components";
 import { KindIcon } from "@/graph";
@@ -26,7 +26,8 @@ export function Timeline({ all, live, chosen, onChoose }: TimelineProps) {
   const scroll = useRef<HTMLDivElement>(null);
   const [zoom, setZoom] = useState(1);
   const now = useNow(live, 250);
-  const span = spanOf(all, now);
+  const until = live ? now : 0;
+  const span = useMemo(() => spanOf(all, until), [all, until]);
   const view = useView(scroll);
   const line = Math.max(1, Math.min(WIDEST, (view.width - view.names) * zoom));
   const virtual = useVirtualizer({ count: all.length, getScrollElement: () => scroll.current, estimateSize: () => ROW, overscan: 15, paddingStart: ROW });
@@ -129,7 +130,7 @@ export function Timeline({ all, live, chosen, onChoose }: TimelineProps) {
           <Ruler span={span} line={line} view={view} />
           {virtual.getVirtualItems().map((item) => {
             const one = all[item.index];
-            return one && <Row key={item.key} one={one} index={item.index} count={all.length} top={item.start} span={span} now={now} chosen={item.index === at} onChoose={onChoose} />;
+            return one && <Row key={item.key} one={one} index={item.index} count={all.length} top={item.start} span={span} now={isOver(one.step) ? 0 : now} chosen={item.index === at} onChoose={onChoose} />;
           })}
         </div>
       </div>
@@ -195,7 +196,8 @@ interface RowProps {
   onChoose: (step: number) => void;
 }
 
-function Row({ one, index, count, top, span, now, chosen, onChoose }: RowProps) {
+/** Scrolling draws new rows and leaves the others; only a running one is drawn anew as it grows. */
+const Row = memo(function Row({ one, index, count, top, span, now, chosen, onChoose }: RowProps) {
   const { step, depth, waitedFrom } = one;
   const began = step.started_at ? Date.parse(step.started_at) : null;
   const ended = step.completed_at ? Date.parse(step.completed_at) : now;
@@ -232,7 +234,7 @@ function Row({ one, index, count, top, span, now, chosen, onChoose }: RowProps) 
       </div>
     </div>
   );
-}
+});
 
 const ENOUGH = 12; // percent of the line that the words take at most
 
