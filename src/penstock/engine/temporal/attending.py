@@ -29,13 +29,12 @@ class Attending:
     @activity.defn
     async def see_to(self, errand: passed.Errand) -> bool:
         """Whether there may be more to see to."""
-        match errand.kind:
-            case kind if kind == SCHEDULE:
-                return await self._schedules.keep(errand.of, int(errand.rest) if errand.rest else None)
-            case kind if kind == EVENTS:
-                return await self._triggers.offer(errand.of)
-            case kind if kind == SINKS:
-                await self._triggers.send(errand.of, int(errand.rest))
+        if errand.kind == SCHEDULE:
+            return await self._schedules.keep(errand.of, int(errand.rest) if errand.rest else None)
+        if errand.kind == EVENTS:
+            return await self._triggers.offer(errand.of)
+        if errand.kind == SINKS:
+            await self._triggers.send(errand.of, int(errand.rest))
         return False
 
     @activity.defn

@@ -109,6 +109,9 @@ class TemporalEngine:
         tx.after_commit(lambda: self._tell_of_events(project_id))
 
     def _tell_of_events(self, project_id: str) -> None:
+        if self._standing.notice is not None:
+            # Nobody would hear; a worker that comes finds them. A history has room for so many signals.
+            return
         self._reach.ring_soon(project_id)
         self._reach.errand_soon(EVENTS, project_id)
 

@@ -17,6 +17,7 @@ from penstock.storage import now
 
 log = structlog.get_logger()
 _LOOK_EVERY = 5.0
+_SOON = 1.0
 # A worker asks anew at least once a minute; Temporal remembers it for longer.
 _LOST_AFTER = 75.0
 
@@ -59,4 +60,4 @@ class Standing:
                 self._workers = None  # the sweeper says what is wrong
             if self._workers == 0 and before != 0:
                 log.warning("executions wait: no worker asks Temporal for work", task_queue=self._task_queue)
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(_LOOK_EVERY if self._workers else min(_LOOK_EVERY, _SOON))
