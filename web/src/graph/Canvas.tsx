@@ -163,6 +163,21 @@ function useView(frame: React.RefObject<HTMLDivElement | null>, layout: Layout, 
     const seen = left >= 0 && top >= 0 && left + box.width * zoom <= size.width && top + height <= size.height;
     if (!seen) void flow.setCenter(box.x + box.width / 2, box.y + Math.min(box.height, 60) / 2, { zoom: Math.max(zoom, READABLE), duration: 200 });
   };
+  // A panel that opens, a phone that is turned: what was in the middle stays there.
+  useEffect(() => {
+    const node = frame.current;
+    if (!node) return;
+    let { width } = node.getBoundingClientRect();
+    const watching = new ResizeObserver(() => {
+      const before = width;
+      ({ width } = node.getBoundingClientRect());
+      if (!begun.current || before === width) return;
+      const { x, y, zoom } = flow.getViewport();
+      void flow.setViewport({ x: x + (width - before) / 2, y, zoom });
+    });
+    watching.observe(node);
+    return () => watching.disconnect();
+  }, [flow, frame]);
   // Only what is selected moves the view: a graph that is lit anew stays where it is.
   useEffect(follow, [flow, frame, graph, layout, selected]);
   return {
