@@ -62,6 +62,14 @@ _DONE = Statement(delete(outbox).where(outbox.c.id == bindparam("id")))
 _DUE = Statement(select(func.min(outbox.c.due_at)))
 
 
+def _require_uncancelled() -> None:
+    """The mail library waits with `wait_for`, which in Python 3.11 forgets that it was cancelled when what it waits for
+    ends in that moment; and then a server that is told to stop would wait for us for ever."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 class Outbox:
     def __init__(self, settings: Settings, database: Database, hooks: Hooks) -> None:
         self._settings = settings
@@ -79,7 +87,7 @@ class Outbox:
             self._wake.clear()
             try:
                 while await self._send_next():
-                    pass
+                    _require_uncancelled()
                 pause = await self._pause()
             except StorageError as error:
                 log.warning("the outbox cannot be read; trying again", error=str(error))
@@ -101,7 +109,8 @@ class Outbox:
             await self._done(entry)
             return True
         try:
-            await asyncio.wait_for(self._send(entry, token), _LEASE - 20)
+            async with asyncio.timeout(_LEASE - 20):
+                await self._send(entry, token)
         except Exception as error:  # noqa: BLE001 - a deployment's hook may raise anything; the mail stays here
             await self._failed(entry, token, error)
         else:
