@@ -26,6 +26,12 @@ sink = test_events.sink
 
 
 @pytest.fixture
+def database_url(postgresql_url: str) -> str:
+    """What many machines share. That the same holds on SQLite is shown by the other tests here, in less time."""
+    return postgresql_url
+
+
+@pytest.fixture
 def serve(serve: Serve, database_url: str, on_temporal: dict[str, str]) -> Serve:
     """What asks for a server with an engine gets one on Temporal, with a worker beside it."""
 
