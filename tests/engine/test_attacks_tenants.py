@@ -103,7 +103,7 @@ async def test_a_storm_of_events_ends(scene: Scene, monkeypatch: pytest.MonkeyPa
 async def test_an_event_that_starts_itself_again_ends_after_so_many(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.engine.tasks.asyncapi.document.MOST_HOPS", 3)
+    monkeypatch.setattr("penstock.engine.embedded.triggers.MOST_HOPS", 3)
     owner = scene.owner
     again = await made(owner, scene.project, "again", TWO_OF_EACH.replace("  - two", "  - two: {set: {}}\n  - three"))
     await sent(owner, scene.project, EVENT | {"penstock": "1"})
