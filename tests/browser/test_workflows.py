@@ -1,5 +1,6 @@
 """Workflows as people use them: from a template to an execution, text and graph, two who write at once, roles."""
 
+import asyncio
 import re
 from urllib.parse import urlsplit
 
@@ -99,16 +100,16 @@ async def test_unsaved_changes_are_not_left_behind_unasked(visit: Visit, person:
     await at_end_of(page, "first")
     await page.keyboard.type("\n# a note")
     await expect(page.get_by_text("Unsaved changes")).to_be_visible()
-    asked: list[str] = []
+    asked: asyncio.Queue[str] = asyncio.Queue()
 
     async def stay(dialog: Dialog) -> None:
-        asked.append(dialog.message)
         await dialog.dismiss()
+        asked.put_nowait(dialog.message)
 
     page.once("dialog", stay)
     await page.get_by_role("link", name="Executions").click()
+    assert "unsaved" in await asyncio.wait_for(asked.get(), 20)
     await expect(page.get_by_text("Unsaved changes")).to_be_visible()
-    assert "unsaved" in asked[0]
     await page.get_by_role("button", name="Discard changes").click()
     await page.get_by_role("link", name="Executions").click()
     await expect(page.get_by_role("heading", name="It has not run yet")).to_be_visible()
