@@ -4,15 +4,14 @@ Every server on the same database shows the same numbers.
 """
 
 import asyncio
-from contextlib import suppress
 
 import structlog
 from prometheus_client import Gauge
 from sqlalchemy import bindparam, func, select
 
 from penstock.http.metrics import registry
-from penstock.settings import Settings
-from penstock.storage import Database, Statement, StorageError, now
+from penstock.platform.recurring import Recurring
+from penstock.storage import Statement, StorageError, now
 from penstock.storage.platform_tables import audit_entries, executions
 from penstock.storage.sqlite import SqliteDatabase
 
@@ -43,23 +42,7 @@ _OLDEST_AUDIT = Statement(select(func.min(audit_entries.c.created_at)))
 _SIZE = Statement(select(func.pg_database_size(func.current_database())))
 
 
-class Gauges:
-    """Runs as long as the server does."""
-
-    def __init__(self, settings: Settings, database: Database) -> None:
-        self._settings = settings
-        self._database = database
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        self._task = asyncio.create_task(self._run())
-
-    async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-
+class Gauges(Recurring):
     async def _run(self) -> None:
         await asyncio.sleep(_FIRST)
         while True:

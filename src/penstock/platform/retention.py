@@ -1,15 +1,14 @@
 """What is older than its keep goes, in batches small enough that nobody waits behind one."""
 
 import asyncio
-from contextlib import suppress
 
 import structlog
 from sqlalchemy import bindparam, delete, func, insert, literal, select
 
 from penstock.engine.embedded.retention import sweep_executions, sweep_inbox
 from penstock.platform.audit.counting import DAY
-from penstock.settings import Settings
-from penstock.storage import Database, Statement, StorageError, Transaction, now
+from penstock.platform.recurring import Recurring
+from penstock.storage import Statement, StorageError, Transaction, now
 from penstock.storage.platform_tables import audit_counts, audit_entries, audit_retention
 
 log = structlog.get_logger()
@@ -46,23 +45,7 @@ async def sweep_audit(tx: Transaction, older_than: int) -> int:
     return deleted
 
 
-class Retention:
-    """Runs as long as the server does."""
-
-    def __init__(self, settings: Settings, database: Database) -> None:
-        self._settings = settings
-        self._database = database
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        self._task = asyncio.create_task(self._run())
-
-    async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-
+class Retention(Recurring):
     async def sweep(self) -> None:
         if self._settings.execution_retention:
             await sweep_executions(self._database, now() - self._settings.execution_retention * 1_000_000)
