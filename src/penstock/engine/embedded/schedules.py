@@ -110,6 +110,21 @@ def run_id(workflow_id: str, version: int, planned: int) -> str:
     return str(uuid.uuid5(uuid.UUID(workflow_id), f"schedule {version} {planned}"))
 
 
+def planned_run(workflow_id: str, project_id: str, version: int, planned: int, at: int) -> Execution:
+    """The execution of that plan, whoever starts it, and however often."""
+    return Execution(
+        run_id(workflow_id, version, planned),
+        workflow_id,
+        project_id,
+        version,
+        "schedule",
+        "{}",
+        "pending",
+        at,
+        metadata=encoded({"planned_for": rfc3339(planned)}),
+    )
+
+
 def next_run(workflow: Workflow, planned: int, at: int) -> int | None:
     """When it is next after the run that was planned for then. Whatever was missed meanwhile is not made up for."""
     schedule = workflow.schedule
@@ -225,20 +240,9 @@ class Schedules:
             log.error("a schedule cannot be kept", workflow_id=workflow_id, exc_info=error)
             following = None
         else:
-            id_ = run_id(workflow_id, version, planned)
-            execution = Execution(
-                id_,
-                workflow_id,
-                str(row["project_id"]),
-                version,
-                "schedule",
-                "{}",
-                "pending",
-                at,
-                metadata=encoded({"planned_for": rfc3339(planned)}),
-            )
-            if not await self._parts.exists(id_):
-                portion_of = id_
+            execution = planned_run(workflow_id, str(row["project_id"]), version, planned, at)
+            if not await self._parts.exists(execution.id):
+                portion_of = execution.id
                 born(self._parts, execution)
         # With the execution, or not at all.
         self._parts.writer.of(portion_of).writes.append(

@@ -26,7 +26,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from penstock.dsl.model import Workflow
 from penstock.engine.embedded import schedules, statements
 from penstock.engine.embedded.definitions import Definitions
-from penstock.engine.embedded.execution import Execution, encoded, rfc3339
+from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.writer import Portion, hold_in_place, write_rows
 from penstock.engine.faults import Fault
 from penstock.engine.temporal import written
@@ -146,7 +146,7 @@ class Schedules:
             log.error("a schedule cannot be kept", workflow_id=workflow_id, error=str(fault))
             following = None
         else:
-            execution = _execution(workflow_id, str(row["project_id"]), version, planned, at)
+            execution = schedules.planned_run(workflow_id, str(row["project_id"]), version, planned, at)
             if await self._database.one(statements.ENDED, id=execution.id) is None:
                 added, change = written.born(execution)
                 portion.writes.append((statements.ADD_EXECUTION, added))
@@ -208,20 +208,6 @@ class Schedules:
                 log.warning("a schedule that ended rings once more", workflow_id=workflow_id, error=str(error))
         except RuntimeError as error:
             log.warning("a schedule that ended rings once more", workflow_id=workflow_id, error=str(error))
-
-
-def _execution(workflow_id: str, project_id: str, version: int, planned: int, at: int) -> Execution:
-    return Execution(
-        schedules.run_id(workflow_id, version, planned),
-        workflow_id,
-        project_id,
-        version,
-        "schedule",
-        "{}",
-        "pending",
-        at,
-        metadata=encoded({"planned_for": rfc3339(planned)}),
-    )
 
 
 def _times(workflow: Workflow, first: int) -> list[int]:

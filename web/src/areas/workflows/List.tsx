@@ -6,6 +6,7 @@ import { Link, useParams, useSearchParams } from "react-router";
 import { api } from "@/api/client";
 import { ButtonLink, EmptyState, ErrorState, Field, Page, Pagination, Select, Skeleton, SkeletonLines, Status, Table, Time, usePage } from "@/components";
 import { useInProject } from "@/frame/scope";
+import { useFilter } from "@/lib/useFilter";
 import { paths } from "@/paths";
 import { atLeast, statusQuery, type Workflow } from "./data";
 import { RunBars } from "./RunBars";
@@ -29,14 +30,7 @@ export function Component() {
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
   });
-  const filter = (name: string, value: string) =>
-    setSearch((was) => {
-      const now = new URLSearchParams(was);
-      now.delete("page");
-      if (value) now.set(name, value);
-      else now.delete(name);
-      return now;
-    }, { replace: true });
+  const filter = useFilter();
   const create = atLeast(access.data?.role, "editor") ? <ButtonLink kind="primary" icon="plus" to={paths.projectNew(projectId)}>New workflow</ButtonLink> : undefined;
   if (project.error) return <Page title="Project"><ErrorState error={project.error} onRetry={() => void project.refetch()} /></Page>;
   const filtered = q !== "" || status !== undefined;

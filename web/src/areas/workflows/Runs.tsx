@@ -4,6 +4,7 @@ import { useSearchParams } from "react-router";
 
 import { api } from "@/api/client";
 import { Button, EmptyState, ErrorState, Pagination, Select, SkeletonLines, usePage } from "@/components";
+import { useFilter } from "@/lib/useFilter";
 import { ExecutionTable } from "./ExecutionTable";
 import { sinceOf, SPANS } from "./spans";
 import { useWorkflow } from "./Workflow";
@@ -27,14 +28,7 @@ export function Component() {
     placeholderData: keepPreviousData,
     refetchInterval: (query) => (query.state.data?.items.some((one) => one.status === "running" || one.status === "pending") ? 2_000 : 5_000),
   });
-  const filter = (name: string, value: string) =>
-    setSearch((was) => {
-      const now = new URLSearchParams(was);
-      now.delete("page");
-      if (value) now.set(name, value);
-      else now.delete(name);
-      return now;
-    }, { replace: true });
+  const filter = useFilter();
   if (list.error && !list.data) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />;
   const filtered = status !== undefined || span !== "";
   return (
