@@ -35,6 +35,8 @@ async def test_the_link_in_the_mail_leads_to_a_new_password(visit: Visit, person
     window = await visit()
     page = await window.tab("/sign-in")
     await page.get_by_role("link", name="Forgot your password?").click()
+    # The page that is left has such a field, too.
+    await expect(page.get_by_role("heading", name="Forgot your password?")).to_be_visible()
     await page.get_by_label("Email").fill(person.email)
     await page.get_by_role("button", name="Send the link").click()
     await expect(page.get_by_text("a mail is on its way")).to_be_visible()
