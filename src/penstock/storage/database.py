@@ -3,8 +3,8 @@
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, Protocol
 
 from penstock.storage.statement import Statement
@@ -76,6 +76,26 @@ class Transaction(Reader):
     @abstractmethod
     async def run_rows(self, statement: Statement, rows: Sequence[tuple[Any, ...]]) -> None:
         """The same, with the parameters in the order of the statement's names."""
+
+    @asynccontextmanager
+    async def part(self) -> AsyncIterator[None]:
+        """A block that is undone when it raises, and nothing else of the transaction with it."""
+        kept = len(self._after_commit)
+        await self.run_text("SAVEPOINT part")
+        try:
+            yield
+            await self.run_text("RELEASE SAVEPOINT part")
+        except BaseException:
+            del self._after_commit[kept:]
+            await self._undo_part()
+            raise
+
+    async def _undo_part(self) -> None:
+        # What is lost altogether (a connection, a full disk) has been undone already; what the caller needs to hear is
+        # why it came to this.
+        with suppress(StorageError):
+            await self.run_text("ROLLBACK TO SAVEPOINT part")
+            await self.run_text("RELEASE SAVEPOINT part")
 
     @abstractmethod
     async def run_text(self, text: str, *params: Any) -> None:

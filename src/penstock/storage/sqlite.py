@@ -230,6 +230,10 @@ class _SqliteTransaction(Transaction):
         with _translated():
             self._execute(text, params).fetchall()
 
+    async def _undo_part(self) -> None:
+        self._put_off.clear()
+        await super()._undo_part()
+
     async def catch_up(self) -> None:
         if self._put_off:
             # The connection is the thread's until it is done, whoever still waits for it.

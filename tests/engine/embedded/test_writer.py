@@ -31,6 +31,11 @@ class Fragile(PatientDatabase):
     before = 0
     after = 0
 
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.seen: list[set[str]] = []
+        """The executions that there were after each commit, should it have been the last."""
+
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         return self._fragile()
 
@@ -41,6 +46,7 @@ class Fragile(PatientDatabase):
             if self.before > 0:
                 self.before -= 1
                 raise Unavailable("the connection was lost before the COMMIT")
+        self.seen.append({str(row[0]) for row in await self.all(_EXECUTIONS)})
         if self.after > 0:
             self.after -= 1
             raise Unavailable("the answer to the COMMIT was lost")
@@ -146,6 +152,20 @@ async def test_what_can_never_be_written_leaves_all_others_alone(scene: Scene, r
     assert scene.dropped == [bad]
     assert await scene.stored() == set(good)
     assert await scene.counts() == {"events": 20, "pending": 20}
+
+
+async def test_what_ends_and_what_it_starts_are_one_commit_whatever_else_can_never_be_written(scene: Scene) -> None:
+    """A link would be lost for ever if the server died between the two."""
+    good = [uuid7() for _ in range(8)]
+    for id_ in good:
+        scene.put(id_)
+    scene.put(uuid7(), workflow_id=uuid7())
+    scene.database.after = 1
+    await scene.writer.flush()
+    assert set(good) in scene.database.seen
+    assert all(seen in (set(), set(good)) for seen in scene.database.seen)
+    assert len(scene.dropped) == 1
+    assert await scene.counts() == {"events": 8, "pending": 8}
 
 
 def _bad(refused: str) -> dict[str, Any]:

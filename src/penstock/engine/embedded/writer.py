@@ -221,39 +221,32 @@ class Writer:
             self._trouble = str(error)
 
     async def _write(self, portions: Mapping[str, Portion]) -> None:
-        attempt, pause = _Attempt(list(portions.values())), 0.05
+        attempt, pause = _Attempt(portions), 0.05
         while True:
             try:
                 await self._commit(attempt)
             except LeaseLost:
                 raise
-            except StorageError as error:
-                if isinstance(error, (Refused, Duplicate)):
-                    await self._write_apart(portions, error)
-                    return
+            except Exception as error:
+                if not attempt.apart and _is_for_ever(error):
+                    log.warning("a batch cannot be written as one", executions=len(portions), error=str(error))
+                    attempt.apart = True
+                    continue
+                if not isinstance(error, StorageError):
+                    raise
                 self._trouble = str(error)
                 log.warning("the engine waits: nothing can be written", error=str(error))
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
-            except Exception as error:  # noqa: BLE001
-                # Data that the driver cannot even send. It would be the same the next time.
-                await self._write_apart(portions, error)
-                return
             else:
                 self._trouble = None
+                self._give_up(attempt.refused)
                 return
 
-    async def _write_apart(self, portions: Mapping[str, Portion], error: Exception) -> None:
-        """One of them can never be written, and is found by halves; all others are written."""
-        if len(portions) == 1:
-            execution_id = next(iter(portions))
+    def _give_up(self, refused: Mapping[str, Exception]) -> None:
+        for execution_id, error in refused.items():
             log.error("an execution cannot be stored and is given up", execution_id=execution_id, error=str(error))
             self._dropped(execution_id)
-            return
-        log.warning("a batch cannot be written as one", executions=len(portions), error=str(error))
-        items = list(portions.items())
-        for half in (items[: len(items) // 2], items[len(items) // 2 :]):
-            await self._write(dict(half))
 
     async def _commit(self, attempt: "_Attempt") -> None:
         async with self._database.transaction() as tx:
@@ -264,20 +257,50 @@ class Writer:
                 tx.after_commit(lambda: wake_all(workflow_ids))
                 return
             attempt.beat = beat
-            await write_rows(tx, attempt.portions)
+            if attempt.apart:
+                attempt.refused = {}
+                await _write_apart(tx, attempt.portions, attempt.refused)
+            else:
+                await write_rows(tx, list(attempt.portions.values()))
 
 
 class _Attempt:
     """To write these, however often it takes. Each try would bear the same beat, unless the one before it happened."""
 
-    def __init__(self, portions: Sequence[Portion]) -> None:
+    def __init__(self, portions: Mapping[str, Portion]) -> None:
         self.portions = portions
         self.beat: int | None = None
+        self.apart = False
+        """One of them can never be written: each by itself, if need be."""
+        self.refused: dict[str, Exception] = {}
 
     @property
     def workflow_ids(self) -> set[str]:
-        events = {entry.workflow_id for portion in self.portions for entry in portion.events}
-        return events | {entry.workflow_id for portion in self.portions for entry in portion.logs}
+        portions = self.portions.values()
+        events = {entry.workflow_id for portion in portions for entry in portion.events}
+        return events | {entry.workflow_id for portion in portions for entry in portion.logs}
+
+
+def _is_for_ever(error: Exception) -> bool:
+    """It would be the same the next time; data that the driver cannot even send, too."""
+    return isinstance(error, (Refused, Duplicate)) or not isinstance(error, StorageError)
+
+
+async def _write_apart(tx: Transaction, portions: Mapping[str, Portion], refused: dict[str, Exception]) -> None:
+    """What can never be written is found by halves, and left out. All others stay in one transaction: what an
+    execution starts at its end would be lost if it were in another, and the server died between the two."""
+    try:
+        async with tx.part():
+            await write_rows(tx, list(portions.values()))
+    except Exception as error:
+        if not _is_for_ever(error):
+            raise
+        items = list(portions.items())
+        if len(items) == 1:
+            refused[items[0][0]] = error
+            return
+        for half in (items[: len(items) // 2], items[len(items) // 2 :]):
+            await _write_apart(tx, dict(half), refused)
 
 
 async def hold_in_place(tx: Transaction, portions: Sequence[Portion], events_in: Sequence[Row]) -> None:
