@@ -15,6 +15,7 @@ from pathlib import Path
 
 import httpx
 
+from penstock.engine.temporal.calls import LOST_AFTER
 from penstock.storage import now
 from tests import temporal
 from tests.acceptance.server import Server, until
@@ -22,6 +23,7 @@ from tests.chaos.peers import CountingService
 from tests.chaos.storm import PATIENCE, SETTINGS, Storm
 
 _FOLLOWED = "chain"
+_HANGS = LOST_AFTER.total_seconds() + 1.5
 
 
 class Cluster:
@@ -113,7 +115,9 @@ class TemporalStorm(Storm):
 
     def excused(self) -> "Counter[str]":
         """A worker that is too busy to say that it lives is taken for lost, too."""
-        said = [json.loads(line) for log in self.folder.glob("worker-*") for line in log.read_text().splitlines()]
+        lines = [line for log in self.folder.glob("worker-*") for line in log.read_text().splitlines()]
+        # The SDK warns, in its own words, of what a worker that hung had done before it was told to leave it.
+        said = [json.loads(line) for line in lines if line.startswith("{")]
         return Counter(entry["key"] for entry in said if entry["event"].startswith("performed again"))
 
     # Disasters
@@ -129,6 +133,13 @@ class TemporalStorm(Storm):
         await asyncio.to_thread(self._workers[which].process.wait)
         self.deaths.append((told, now()))
         self._workers[which] = Worker(self.folder, self.database, self._settings)
+
+    async def a_worker_hangs(self) -> None:
+        """For so long that it is taken for lost; then it goes on, with all that it had begun, or was about to."""
+        process = self.random.choice(self._workers).process
+        process.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(_HANGS)
+        process.send_signal(signal.SIGCONT)
 
     async def temporal_dies(self) -> None:
         """Who performs a call cannot say so meanwhile, and is taken for lost when it is away for long."""

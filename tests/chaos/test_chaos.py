@@ -39,12 +39,11 @@ async def test_on_postgresql_every_execution_step_and_call_is_accounted_for(tmp_
         await _weather(storm, [storm.die_and_return, cut, power_cut, storm.die_and_return, cut])
 
 
-# Nine processes on two cores: beside other tests it has failed, by itself it holds.
-@pytest.mark.skipif("CHAOS_SECONDS" not in os.environ, reason="by `make chaos`: it needs the machine for itself")
 async def test_on_temporal_every_execution_step_call_and_event_is_accounted_for(tmp_path: Path) -> None:
     with counting(tmp_path) as service, postgresql() as server, cluster(tmp_path) as temporal:
         storm = TemporalStorm(tmp_path, server.url, service, SEED, temporal)
-        await _weather(storm, [storm.a_worker_dies, storm.a_server_dies, storm.temporal_dies, storm.a_worker_dies])
+        disasters = [storm.a_worker_dies, storm.a_server_dies, storm.temporal_dies, storm.a_worker_hangs]
+        await _weather(storm, disasters)
 
 
 async def _weather(storm: Storm, disasters: list[Callable[[], Awaitable[None]]]) -> None:

@@ -16,6 +16,7 @@ from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.tasks.work import Performed, Work
 from penstock.engine.temporal import passed
 from penstock.engine.temporal.lines import Lines
+from penstock.engine.temporal.wanted import require_wanted
 
 log = structlog.get_logger()
 _BEAT_EVERY = 0.5
@@ -82,11 +83,6 @@ class Far:
     @asynccontextmanager
     async def _work(self, asked: passed.Perform) -> AsyncIterator[tuple[Work, Lines]]:
         on_behalf_of.set(asked.project_id)
-        if (attempt := activity.info().attempt) > 1:
-            log.warning(
-                "performed again, as nothing was heard of it", execution_id=asked.execution_id, task=asked.task,
-                key=asked.key, attempt=attempt,
-            )  # fmt: skip
         secrets = Secrets(await self._secrets(asked))
         secrets.learn(*asked.hidden)
         lines = Lines(self._parts.database, asked, secrets, self._parts.limits.log_level)
@@ -102,6 +98,12 @@ class Far:
         )
         beating = asyncio.create_task(_beat(lines))
         try:
+            await require_wanted(self._client, asked.execution_id, asked.task)
+            if (attempt := activity.info().attempt) > 1:
+                log.warning(
+                    "performed again, as nothing was heard of it", execution_id=asked.execution_id, task=asked.task,
+                    key=asked.key, attempt=attempt,
+                )  # fmt: skip
             yield work, lines
         finally:
             beating.cancel()
