@@ -216,8 +216,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     executions_begun: Annotated[
         int,
         Meta(
-            description="Executions of one project that have begun and not ended, also those that sleep or listen. "
-            "More stay pending.",
+            description="Executions of one project that have begun and not ended, also those that sleep. More stay "
+            "pending. Of those that listen, or wait for another, there may be as many again.",
             ge=1,
         ),
     ] = 20_000

@@ -1,6 +1,7 @@
 """Triggers, the version that runs, what waits for its turn, and what takes too long."""
 
 import asyncio
+from contextlib import ExitStack
 
 import pytest
 from sqlalchemy import update
@@ -110,6 +111,32 @@ async def test_more_than_may_begin_stay_pending_until_one_ends_and_others_do_not
         assert (await here.execution(waiting))["status"] == "pending"
         await here.post(f"/executions/{sleeping}/cancel")
         assert (await here.ended(waiting))["output_data"] == {"x": 1}
+
+
+async def test_who_listens_does_not_keep_from_beginning_whom_it_listens_for(serve: Serve) -> None:
+    async with shop(serve, executions_begun=1) as here:
+        hear = await here.workflow("hear", "do: [{hear: {listen: {to: {one: {with: {type: said}}}}}}]")
+        say = await here.workflow("say", "do: [{say: {emit: {event: {with: {source: 'https://a', type: said}}}}}]")
+        hearing = await here.trigger(hear)
+        await here.at(hearing, "hear")
+        assert (await here.run(say))["status"] == "completed"
+        assert (await here.ended(hearing))["status"] == "completed"
+
+
+def test_of_those_who_wait_for_others_a_project_has_as_many_again_as_it_may() -> None:
+    slots = Slots(20, lambda: None, begun=2)
+    with ExitStack() as listening:
+        for number in range(4):
+            assert slots.free_for("theirs")
+            slots.take(f"listener {number}", "theirs")
+            listening.enter_context(slots.lent(f"listener {number}", for_others=True))
+            listening.enter_context(slots.lent(f"listener {number}"))
+            listening.enter_context(slots.lent(f"listener {number}", for_others=True))
+        assert not slots.free_for("theirs")
+    assert not slots.free_for("theirs")
+    for number in range(3):
+        slots.give_back(f"listener {number}")
+    assert slots.free_for("theirs")
 
 
 def test_one_of_another_workflow_does_not_wait_behind_thousands() -> None:

@@ -209,7 +209,7 @@ class Inbox:
         # Registered before it looks at what is kept: an event that comes in between is then seen twice, not never.
         self._listeners[execution.project_id].add(listener)
         try:
-            with self._parts.slots.lent(execution.id):
+            with self._parts.slots.lent(execution.id, for_others=True):
                 await self._begin(listener, execution, earlier=earlier)
                 yield listener
         finally:

@@ -42,7 +42,7 @@ class Subflows:
             return None
         waiting = self._waiting.setdefault(id_, asyncio.get_running_loop().create_future())
         try:
-            with self._parts.slots.lent(parent.id):
+            with self._parts.slots.lent(parent.id, for_others=True):
                 stored = await self._parts.database.one(statements.ENDED, id=id_)
                 if stored is None:
                     self.start(parent, sealed, id_, await self.find(parent.project_id, child), data, awaited=True)

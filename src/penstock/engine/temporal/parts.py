@@ -48,7 +48,7 @@ class _Slots:
     """Temporal runs as many as there are workers for; whoever waits takes no place."""
 
     @contextmanager
-    def lent(self, _execution_id: str) -> Iterator[None]:
+    def lent(self, _execution_id: str, *, for_others: bool = False) -> Iterator[None]:
         yield
 
 
