@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -38,11 +40,17 @@ async def browser(possible: None) -> AsyncIterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Iterator[str]:
+def folder(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Path:
+    """Where the module's server keeps its database."""
+    made = tmp_path_factory.mktemp("site")
+    shutil.copy(migrated_file, made / "penstock.db")
+    other_build(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[str]:
     """A server for all tests of a module; each test signs up people of its own."""
-    folder = tmp_path_factory.mktemp("site")
-    shutil.copy(migrated_file, folder / "penstock.db")
-    other_build(folder)
     server = Server(folder, f"sqlite:///{folder}/penstock.db", auth_rate_limit="1000")
     try:
         yield announced(server)
@@ -56,6 +64,12 @@ def other_build(folder: Path) -> None:
     if static := os.environ.get("CONSOLE_STATIC"):
         text = f"import pathlib\n\nfrom penstock.console import files\n\nfiles.STATIC = pathlib.Path({static!r})\n"
         (folder / "sitecustomize.py").write_text(text)
+
+
+def grant(folder: Path, company: str, domain: str) -> None:
+    """What the server's operator does, so that a company may make accounts for emails of a domain."""
+    command = [sys.executable, "-m", "penstock", "domains", "grant", company, domain]
+    subprocess.run([*command, "--database", f"sqlite:///{folder}/penstock.db"], check=True, capture_output=True)
 
 
 def announced(server: Server) -> str:

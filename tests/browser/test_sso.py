@@ -1,9 +1,6 @@
 """A company's own identity provider, from the form that an admin fills in to the role that somebody has by it."""
 
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,36 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.acceptance.server import PATIENCE, Server
 from tests.accounts.social_site import SECRET
-from tests.browser.conftest import Person, Visit, announced, other_build
+from tests.browser.conftest import Person, Visit, grant
 from tests.node_peers import running
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Path:
-    made = tmp_path_factory.mktemp("site")
-    shutil.copy(migrated_file, made / "penstock.db")
-    other_build(made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def site(folder: Path) -> Iterator[str]:
-    server = Server(folder, f"sqlite:///{folder}/penstock.db", auth_rate_limit="1000")
-    try:
-        yield announced(server)
-    finally:
-        server.process.terminate()
-        server.process.wait(PATIENCE)
-
-
-def grant(folder: Path, company: str, domain: str) -> None:
-    """What the server's operator does."""
-    command = [sys.executable, "-m", "penstock", "domains", "grant", company, domain]
-    subprocess.run([*command, "--database", f"sqlite:///{folder}/penstock.db"], check=True, capture_output=True)
 
 
 @contextmanager

@@ -28,6 +28,10 @@ def config(ldap: dict[str, Any], authority: Authority, **more: Any) -> dict[str,
     } | more
 
 
+def cookie_of(answer: httpx.Response) -> str:
+    return answer.headers["set-cookie"].split(";")[0]
+
+
 async def sign_in(house: House, provider: Any, username: str, password: str, **options: Any) -> httpx.Response:
     body = {"username": username, "password": password}
     return await house.browser().post(f"{API}/auth/iam/{provider['id']}", json=body, **options)
@@ -93,11 +97,25 @@ async def test_a_person_of_the_directory_gets_an_account_and_tokens(
     person = await me(house.client, answer)
     assert person["email"] == "ann@example.org"
     assert person["display_name"] == "Name of ann"
+    # The console asks for its tokens with the cookie.
+    session = await house.browser().post(f"{API}/auth/session", headers={"cookie": cookie_of(answer)})
+    assert (await me(house.client, session))["id"] == person["id"]
     again = await sign_in(house, provider, "ann", "ann's password")
     assert (await me(house.client, again))["id"] == person["id"]
     answer = await house.client.get(f"{API}/auth/iam/{provider['id']}")
     assert answer.status_code == 400
     assert "POST" in answer.json()["detail"]
+
+
+async def test_a_foreign_page_signs_nobody_in_as_somebody_else(
+    house: House, ldap: dict[str, Any], authority: Authority
+) -> None:
+    await house.grant("example.org")
+    provider = await house.provider("ldap", config(ldap, authority))
+    headers = {"origin": "https://evil.example", "content-type": "text/plain"}
+    answer = await sign_in(house, provider, "ann", "ann's password", headers=headers)
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import { paths } from "@/paths";
 import { nameOf, wayIn } from "../entry/methods";
 import { titleOf } from "../team/providers/kinds";
 import { providersQuery } from "../team/providers/queries";
+import { LinkDirectory } from "./LinkDirectory";
 import styles from "./Me.module.css";
 
 interface Way {
@@ -17,17 +18,22 @@ interface Way {
   about: string;
   since?: string | undefined;
   linked: boolean;
-  /** Where to go to link it; none for a directory, which takes passwords. */
+  /** Where to go to link it. */
   link?: string | undefined;
+  /** A directory is not gone to: it takes a name and a password, sent to this address. */
+  asks?: string | undefined;
   remove: () => Promise<unknown>;
 }
 
-const LINKS = new Set(["oidc", "saml"]);
+const GONE_TO = new Set(["oidc", "saml"]);
+const ASKING = new Set(["ldap"]);
 
 export function Providers() {
   const ways = useWays();
   const [going, setGoing] = useState<Way | null>(null);
+  const [asking, setAsking] = useState<Way | null>(null);
   const cache = useQueryClient();
+  const changed = () => Promise.all([cache.invalidateQueries({ queryKey: ["user"] }), cache.invalidateQueries({ queryKey: ["identities"] })]);
   return (
     <Section title="Providers">
       {ways.error ? <ErrorState error={ways.error} /> : ways.loading ? <SkeletonLines lines={2} height="3.5rem" /> : ways.all.length === 0 ? (
@@ -44,6 +50,8 @@ export function Providers() {
               </span>
               {way.linked ? (
                 <span className="row"><Badge tone="ok" icon="check">Linked</Badge> <Button size="small" onClick={() => setGoing(way)}>Unlink<span className="visually-hidden"> {way.name}</span></Button></span>
+              ) : way.asks ? (
+                <Button size="small" icon="link" onClick={() => setAsking(way)}>Link<span className="visually-hidden"> {way.name}</span></Button>
               ) : (
                 way.link && <ButtonAnchor size="small" icon="link" href={way.link}>Link<span className="visually-hidden"> {way.name}</span></ButtonAnchor>
               )}
@@ -55,11 +63,12 @@ export function Providers() {
         onConfirm={async () => {
           await going?.remove();
           toast(`${going?.name} no longer opens your account`);
-          await Promise.all([cache.invalidateQueries({ queryKey: ["user"] }), cache.invalidateQueries({ queryKey: ["identities"] })]);
+          await changed();
         }}
       >
         You can no longer sign in through it. Roles that it gave you go with it; you can link it again.
       </ConfirmDialog>
+      <LinkDirectory asked={asking} onClose={() => setAsking(null)} onLinked={changed} />
     </Section>
   );
 }
@@ -84,10 +93,11 @@ function useWays(): { all: Way[]; loading: boolean; error: unknown } {
   const company = (id: string) => companies.data?.items.find((one) => one.id === id)?.name ?? "";
   const ofCompanies = offered
     .flatMap((query) => query.data?.items ?? [])
-    .filter((one) => !linked.has(one.id) && one.enabled && LINKS.has(one.provider_type))
+    .filter((one) => !linked.has(one.id) && one.enabled && (GONE_TO.has(one.provider_type) || ASKING.has(one.provider_type)))
     .map((one): Way => ({
       key: one.id, name: one.name, about: `${titleOf(one.provider_type)} of ${company(one.company_id)}`, linked: false,
-      link: wayIn(`/api/v1/auth/iam/${one.id}`, "", paths.mySignIn()), remove: () => Promise.resolve(),
+      ...(ASKING.has(one.provider_type) ? { asks: `/api/v1/auth/iam/${one.id}` } : { link: wayIn(`/api/v1/auth/iam/${one.id}`, "", paths.mySignIn()) }),
+      remove: () => Promise.resolve(),
     }));
   const ofMine = [...linked.values()].map((one): Way => ({
     key: one.provider_id, name: one.name, about: `${titleOf(one.provider_type)} of ${one.company}${one.enabled ? "" : ", turned off"}`, since: one.created_at, linked: true,

@@ -1,6 +1,7 @@
 """GET and POST /auth/iam/{provider_id}, and its callback: sign-in, or linking, through a company's provider."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ from litestar.params import FromPath
 from msgspec import Struct
 
 from penstock.accounts import sessions
+from penstock.accounts.guard import same_site
 from penstock.accounts.oauth import safe_next
 from penstock.accounts.routes import base_url, saml_url, visitor_of
 from penstock.http.answers import Answer, call_of, json, redirect
@@ -40,7 +42,7 @@ _ARRIVES: Fields = {
 }
 _ENDS = (
     (400, "Not begun in this browser, refused by the provider, or a type that signs nobody in this way."),
-    (403, "The provider is switched off, or may not speak for that email."),
+    (403, "The provider is switched off, or may not speak for that email; or a foreign page sent the request."),
     (404, "There is no such provider."),
     (409, "The email belongs to an account: sign in first, then link."),
     (502, "The provider is down."),
@@ -133,9 +135,11 @@ async def callback(request: Req, provider_id: FromPath[str]) -> Answer:
 
 @post(
     "/auth/iam/{provider_id:str}",
-    guards=[guard],
+    guards=[guard, same_site],
     tags=_TAGS,
     summary="Sign in with a user name and a password of a company's directory",
+    description="Answers tokens, and sets the session cookie, as the callback does. With an access token, the "
+    "directory's account is linked to one's own instead.",
     status_code=200,
     operation_class=json_body(UserPassword, {"username": "ann", "password": "…"}),
     responses=_DONE | problems(*_ENDS, (401, "Wrong user name or password."), (429, "Too many attempts.")),
@@ -159,8 +163,7 @@ async def with_password(request: Req, provider_id: FromPath[str]) -> Answer:
         )
         await accounts.link(parts, call, person, flight, "")
         return json(Linked(True, provider.id))
-    admitted = await accounts.admit(parts, call, provider.id, person, flows.visitor(call))
-    return json(admitted.tokens)
+    return await _admitted(request, provider.id, person)
 
 
 async def _finished(request: Req, flight: Underway, person: Person) -> Answer:
@@ -173,9 +176,17 @@ async def _finished(request: Req, flight: Underway, person: Person) -> Answer:
             if flight.next
             else json(Linked(True, flight.provider_id), cookies=cookies)
         )
-    admitted = await accounts.admit(parts, call, flight.provider_id, person, visitor_of(request))
-    cookies.append(sessions.set_cookie(admitted.cookie, parts.settings.session_ttl, secure=call.secure))
-    return redirect(flight.next, cookies=cookies) if flight.next else json(admitted.tokens, cookies=cookies)
+    return await _admitted(request, flight.provider_id, person, flight.next, cookies)
+
+
+async def _admitted(
+    request: Req, provider_id: str, person: Person, next_: str = "", cookies: Sequence[str] = ()
+) -> Answer:
+    """A session with its cookie, so that the console opens, too; on to where one was going, or its tokens."""
+    parts, call = parts_of(request), call_of(request)
+    admitted = await accounts.admit(parts, call, provider_id, person, visitor_of(request))
+    session = sessions.set_cookie(admitted.cookie, parts.settings.session_ttl, secure=call.secure)
+    return redirect(next_, cookies=[*cookies, session]) if next_ else json(admitted.tokens, cookies=[*cookies, session])
 
 
 async def _provider(request: Req, provider_id: str) -> Stored:
