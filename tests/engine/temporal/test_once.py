@@ -1,5 +1,6 @@
 """A walk that dies has written more than its history knows of; the one that goes on does it again. None is twice."""
 
+import uuid
 from collections import Counter
 from typing import Any
 
@@ -26,6 +27,10 @@ class Walk:
         self._shop, self._workflow, self._execution = shop, workflow, execution
         self._naming, self._number = Naming(0), 0
 
+    async def begins(self, database: Database, steps: dict[str, int]) -> None:
+        """A batch: steps by name, with their numbers."""
+        await self._write(database, [("add_step", self._begun(name, number)) for name, number in steps.items()])
+
     async def does(self, database: Database, *what: str) -> None:
         """A batch: `a`, or `step:running`."""
         plain = [name for name in what if ":" not in name]
@@ -34,15 +39,27 @@ class Walk:
         logs = [NewLog(self._workflow, Level.INFO, name, "engine", self._execution) for name in plain]
         writes: Any = [("add_step" if n == 0 else "change_step", self._row(n, steps[n])) for n in range(len(steps))]
         changes = [ExecutionChange(self._workflow, 1, None, "pending") for _ in plain]
+        await self._write(database, writes, events, logs, changes)
+
+    async def _write(
+        self, database: Database, writes: Any, events: Any = (), logs: Any = (), changes: Any = ()
+    ) -> None:
         self._number += 1
         names = self._naming.of(1, writes, events, logs, changes)
         batch = Batch(
             execution_id=self._execution, project_id=self._shop.project, number=self._number,
-            writes=writes, events=events, logs=logs, changes=changes, names=names,
+            writes=writes, events=list(events), logs=list(logs), changes=list(changes), names=names,
         )  # fmt: skip
         await written.write(database, [batch])
         await written.write(database, [batch])  # the answer was lost
         self._naming.written(1, names)
+
+    def _begun(self, name: str, number: int) -> tuple[Any, ...]:
+        row = list(self._row(0, "running"))
+        members = statements.STEP_MEMBERS
+        row[members.index("id")] = str(uuid.uuid5(uuid.UUID(self._execution), name))
+        row[members.index("step_name")], row[members.index("sequence_num")] = name, number
+        return tuple(row)
 
     def _row(self, n: int, status: str) -> tuple[Any, ...]:
         row = dict.fromkeys(statements.STEP_MEMBERS, None) | {
@@ -82,3 +99,30 @@ async def test_what_is_done_again_is_written_once_however_it_is_parted(
             assert Counter(each[name] for each in found) == dict.fromkeys(done, 1)
         steps = [each["status"] for each in await shop.steps(execution)]
         assert steps == (["completed"] if any("step:" in name for batch in again for name in batch) else [])
+
+
+@pytest.mark.parametrize(
+    ("lost", "again"),
+    [
+        (["b"], ["a", "b", "c"]),  # b's branch was first, and its number is a's now
+        (["b", "a"], ["a", "b", "c"]),
+        (["c", "b", "a"], ["a", "b", "c", "d"]),
+        (["b"], ["a", "c", "d", "b"]),
+    ],
+)
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_steps_that_begin_in_another_order_the_second_time_are_counted_as_then(
+    serve: Serve, database: Database, lost: list[str], again: list[str], at_once: bool
+) -> None:
+    async with serve() as client:
+        shop = Shop(await set_up(client))
+        workflow = await shop.workflow("one", "do: []")
+        execution = await shop.trigger(workflow)
+        for begun in (lost, again):
+            walk = Walk(shop, workflow, execution)
+            for batch in [list(enumerate(begun, 1))] if at_once else [[each] for each in enumerate(begun, 1)]:
+                await walk.begins(database, {name: number for number, name in batch})
+        steps = await shop.steps(execution)
+        assert [(each["step_name"], each["sequence_num"]) for each in steps] == [
+            (name, number) for number, name in enumerate(again, 1)
+        ]

@@ -12,11 +12,12 @@ from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.sealing import SEAL_INPUT, SEAL_OUTPUT
 from penstock.engine.embedded.subflows import row_of
 from penstock.engine.embedded.writer import Portion, Row, hold_in_place, write_rows
-from penstock.engine.temporal.once import Written, undone, undone_writes
+from penstock.engine.temporal.once import Written, numbers, undone, undone_writes
 from penstock.engine.temporal.passed import Batch
 from penstock.storage import Database, Statement, Transaction
 from penstock.storage.database import Busy, Unavailable
 from penstock.storage.engine_tables import temporal_executions, temporal_listeners
+from penstock.storage.platform_tables import steps
 from penstock.streams import ExecutionChange
 
 _AT_ONCE = 200
@@ -76,6 +77,10 @@ _TAKE_OVER = Statement(
 RECORDED = Statement(
     select(temporal_executions.c.recorded).where(temporal_executions.c.execution_id == bindparam("execution_id"))
 )
+_NUMBERS = Statement(select(steps.c.id, steps.c.sequence_num).where(steps.c.execution_id == bindparam("execution_id")))
+_RENUMBER = Statement(
+    update(steps).where(steps.c.id == bindparam("id_")).values(sequence_num=bindparam("sequence_num"))
+)
 
 
 def born(execution: Execution) -> tuple[Row, ExecutionChange]:
@@ -129,6 +134,7 @@ async def _undone(tx: Transaction, batch: Batch) -> Batch | None:
         writer=names.writer + (_UNSURE if earlier else ""),
         written=msgspec.json.encode(taken_over).decode(),
     )
+    await _renumber(tx, batch.execution_id, numbers(batch.writes))
     return msgspec.structs.replace(
         batch,
         writes=undone_writes(batch.writes, names, done),
@@ -136,6 +142,22 @@ async def _undone(tx: Transaction, batch: Batch) -> Batch | None:
         logs=undone(batch.logs, names.logs, done),
         changes=undone(batch.changes, names.changes, done),
     )
+
+
+async def _renumber(tx: Transaction, execution_id: str, wanted: dict[str, int]) -> None:
+    """Branches may have begun in another order in the walk that was lost. This one's counts; who has a number that is
+    another's now goes to the end, until this walk comes to it, too."""
+    if not wanted:
+        return
+    stored = {str(row[0]): int(row[1]) for row in await tx.all(_NUMBERS, execution_id=execution_id)}
+    last = max((*stored.values(), *wanted.values()))
+    for id_, number in wanted.items():
+        for other in [other for other, taken in stored.items() if taken == number and other != id_]:
+            last = stored[other] = last + 1
+            await tx.run(_RENUMBER, id_=other, sequence_num=last)
+        if stored.get(id_, number) != number:
+            stored[id_] = number
+            await tx.run(_RENUMBER, id_=id_, sequence_num=number)
 
 
 def _portion(batch: Batch) -> Portion:
