@@ -90,7 +90,7 @@ class TemporalEngine:
             await asyncio.gather(*(cancel(str(row[0])) for row in rows))
 
     async def trigger(self, pending: Pending) -> None:
-        self._reach.start_soon([pending.id])
+        self._reach.start_soon({pending.id: pending.workflow_id})
 
     async def cancel(self, execution_id: str) -> None:
         await self._ask(execution_id, "cancel", lambda row: row["completed_at"] is not None)

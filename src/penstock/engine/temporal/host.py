@@ -25,6 +25,7 @@ from penstock.engine.tasks.work import Performed
 from penstock.engine.temporal import passed
 from penstock.engine.temporal.calls import far, near, uncancelled
 from penstock.engine.temporal.connection import TASK
+from penstock.engine.temporal.fairness import turn_of
 from penstock.engine.temporal.listening import Doorbell, listening
 from penstock.engine.temporal.parts import WorkflowParts
 from penstock.ids import uuid7_of
@@ -217,7 +218,7 @@ class TemporalHost(EmbeddedHost):
                 target = (found.workflow_id, found.version)
                 self._parts.subflows.start(self.execution, self.sealed, id_, target, data, awaited=awaited)
                 await self._settled()
-            return await self._child(id_, child) if awaited else None
+            return await self._child(id_, child, found.workflow_id) if awaited else None
 
     async def _find(self, id_: str, child: ChildOf) -> passed.Child:
         found = await near(
@@ -236,13 +237,14 @@ class TemporalHost(EmbeddedHost):
             raise Fault(found.error)
         return found
 
-    async def _child(self, id_: str, child: ChildOf) -> Any:
+    async def _child(self, id_: str, child: ChildOf, workflow_id: str) -> Any:
         with uncancelled():
             try:
                 ended: passed.EndedChild | None = await workflow.execute_child_workflow(
                     EXECUTION,
                     id=id_,
                     result_type=passed.EndedChild,
+                    priority=turn_of(workflow_id or None),
                     task_timeout=TASK,
                     cancellation_type=ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
                     parent_close_policy=ParentClosePolicy.REQUEST_CANCEL,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -14,8 +14,10 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from penstock.engine.temporal.connection import RPC, TASK
 from penstock.engine.temporal.errand import ERRAND, errand_id
+from penstock.engine.temporal.fairness import turn_of
 from penstock.storage import Database, Statement, StorageError
 from penstock.storage.engine_tables import temporal_listeners
+from penstock.storage.platform_tables import executions
 
 log = structlog.get_logger()
 _AT_ONCE = 64
@@ -28,6 +30,7 @@ _LISTENERS = Statement(
     .distinct()
 )
 _GONE = Statement(delete(temporal_listeners).where(temporal_listeners.c.execution_id == bindparam("id")))
+_WORKFLOW = Statement(select(executions.c.workflow_id).where(executions.c.id == bindparam("id")))
 
 
 class Reach:
@@ -44,9 +47,10 @@ class Reach:
 
     # In the background
 
-    def start_soon(self, execution_ids: Sequence[str]) -> None:
-        for id_ in execution_ids:
-            self.keep(self.start(id_))
+    def start_soon(self, workflows: Mapping[str, str]) -> None:
+        """Of executions, by their ids."""
+        for id_, workflow_id in workflows.items():
+            self.keep(self.start(id_, workflow_id))
 
     def ring_soon(self, project_id: str) -> None:
         self.keep(self._ring_all(project_id))
@@ -92,7 +96,8 @@ class Reach:
         """As far as this process knows: it is asked once, not at every look."""
         return execution_id in self._started
 
-    async def start(self, execution_id: str) -> bool:
+    async def start(self, execution_id: str, workflow_id: str | None = None) -> bool:
+        whose = workflow_id or await self._workflow(execution_id)
         try:
             async with self._places:
                 await self._client.start_workflow(
@@ -101,6 +106,7 @@ class Reach:
                     task_queue=self._task_queue,
                     id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
                     id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                    priority=turn_of(whose),
                     task_timeout=TASK,
                     rpc_timeout=RPC,
                 )
@@ -111,6 +117,10 @@ class Reach:
         self._remember(execution_id)
         self.trouble = None
         return True
+
+    async def _workflow(self, execution_id: str) -> str | None:
+        row = await self._database.one(_WORKFLOW, id=execution_id)
+        return None if row is None else str(row[0])
 
     def _remember(self, execution_id: str) -> None:
         self._started[execution_id] = None
@@ -162,6 +172,7 @@ class Reach:
                     task_queue=self._task_queue,
                     start_signal="again",
                     id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                    priority=turn_of(of),
                     task_timeout=TASK,
                     rpc_timeout=RPC,
                 )

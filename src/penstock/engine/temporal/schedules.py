@@ -6,7 +6,7 @@ that was told wrongly, or not at all, is only late.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import structlog
@@ -32,6 +32,7 @@ from penstock.engine.faults import Fault
 from penstock.engine.temporal import written
 from penstock.engine.temporal.connection import RPC, TASK
 from penstock.engine.temporal.errand import ERRAND, SCHEDULE, errand_id
+from penstock.engine.temporal.fairness import turn_of
 from penstock.storage import Database, Row, Statement, now
 from penstock.storage.engine_tables import workflow_schedules
 from penstock.storage.platform_tables import workflows
@@ -77,7 +78,7 @@ class Schedules:
         client: Client,
         task_queue: str,
         definitions: Definitions,
-        start: Callable[[Sequence[str]], None],
+        start: Callable[[Mapping[str, str]], None],
     ) -> None:
         self._database = database
         self._client = client
@@ -158,7 +159,7 @@ class Schedules:
                 return None  # another worker did, or it was deployed anew
             await write_rows(tx, [portion])
         if execution is not None:
-            self._start([execution.id])
+            self._start({execution.id: workflow_id})
         return following
 
     # What Temporal is told
@@ -191,6 +192,7 @@ class Schedules:
                 ERRAND,
                 id=errand_id(SCHEDULE, workflow_id, str(times[-1])),
                 task_queue=self._task_queue,
+                priority=turn_of(workflow_id),
                 task_timeout=TASK,
             ),
             spec=ScheduleSpec(calendars=[_calendar(time) for time in times]),

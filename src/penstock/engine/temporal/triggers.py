@@ -4,7 +4,7 @@ A project's events are seen to by one worker at a time, in their order. What an 
 note that it was handled: who finds that another worker did it meanwhile does nothing.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
 from sqlalchemy import bindparam, false, select, true, update
@@ -67,7 +67,7 @@ async def waiting(database: Database, before: int) -> list[str]:
 
 
 class Triggers:
-    def __init__(self, parts: EngineParts, start: Callable[[Sequence[str]], None], send_on: SendOn) -> None:
+    def __init__(self, parts: EngineParts, start: Callable[[Mapping[str, str]], None], send_on: SendOn) -> None:
         self._parts = parts
         self._start = start
         self._send_on = send_on
@@ -123,7 +123,7 @@ class Triggers:
             return False
         self._refused.discard(number)
         if is_first:
-            self._start([execution.id for execution in started])
+            self._start({execution.id: execution.workflow_id for execution in started})
         return is_first
 
     async def _decide(self, triggers: list[Trigger], offered: Offered, portion: Portion) -> list[Execution]:
