@@ -8,9 +8,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.postgresql import _programs, _wait
 
@@ -87,6 +89,43 @@ class Postgresql:
     def stop(self) -> None:
         self._process.send_signal(signal.SIGINT)
         self._process.wait(_PATIENCE)
+
+
+class SmallDisk:
+    """A file system of its own, in memory, that can be filled up."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._ballast = folder / "ballast"
+
+    def fill(self) -> None:
+        with self._ballast.open("wb", buffering=0) as ballast, suppress(OSError):
+            while ballast.write(bytes(4096)):
+                pass
+
+    def make_room(self) -> None:
+        self._ballast.unlink()
+
+
+@contextmanager
+def small_disk(megabytes: int) -> Iterator[SmallDisk]:
+    folder = Path(tempfile.mkdtemp(prefix="penstock-disk-"))
+    size = f"size={megabytes}m"
+    try:
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", size, "tmpfs", folder], check=False, capture_output=True
+        )
+        if mounted.returncode != 0:
+            pytest.skip("whoever runs this may not mount a file system, so that there is none to fill up")
+        try:
+            _, user = _programs()
+            if user is not None:
+                shutil.chown(folder, user)
+            yield SmallDisk(folder)
+        finally:
+            subprocess.run(["umount", "-l", folder], check=True)
+    finally:
+        folder.rmdir()
 
 
 @contextmanager

@@ -2,23 +2,29 @@
 nothing is lost, `/readyz` says so, and it goes on by itself."""
 
 import asyncio
+import secrets
+import shutil
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from typing import Any
 
+import asyncpg
 import httpx
 import pytest
+import structlog
 from sqlalchemy import delete, select
 
+from penstock.engine.embedded import statements
 from penstock.engine.embedded.engine import EmbeddedEngine
+from penstock.ids import uuid7
 from penstock.settings import load
 from penstock.storage import Database, Statement
 from penstock.storage.platform_tables import executions, steps, workflow_counts, workflows
 from penstock.storage.sqlite import SqliteDatabase
-from tests.chaos.peers import postgresql
+from tests.chaos.peers import Postgresql, SmallDisk, postgresql, small_disk
 from tests.conftest import Serve, build, client_of, keep, started
 from tests.engine.embedded.running import came, ended, until
 from tests.platform.people import Person
@@ -123,6 +129,36 @@ async def test_on_a_full_disk_executions_wait_for_room(sqlite_url: str) -> None:
         await all_is_well(database, ids)
 
 
+async def test_on_a_full_disk_of_postgresql_executions_wait_for_room() -> None:
+    with small_disk(megabytes=64) as disk, postgresql() as server:
+        async with application(await _database_on(disk, server)) as client:
+            scene = await set_up(client)
+            napper = await deployed(scene, "napper", NAPPER)
+            ids = await triggered(scene.owner, napper, 10)
+            disk.fill()
+            await ready(client, 503)
+            much = {"trigger_data": secrets.token_hex(100_000)}
+            assert (await scene.owner.post(f"/workflows/{napper['id']}/trigger", much)).status_code == 503
+            disk.make_room()
+            for id_ in ids:
+                assert (await ended(scene.owner, id_))["status"] == "completed"
+            await ready(client, 200)
+            await all_is_well(database_of(client), ids)
+
+
+async def _database_on(disk: SmallDisk, server: Postgresql) -> str:
+    """What PostgreSQL writes of it first, its log, is elsewhere, as it should be."""
+    connection = await asyncpg.connect(server.url)
+    try:
+        (disk.folder / "data").mkdir(mode=0o700)
+        shutil.chown(disk.folder / "data", disk.folder.owner())
+        await connection.execute(f"CREATE TABLESPACE small LOCATION '{disk.folder}/data'")
+        await connection.execute("CREATE DATABASE small TABLESPACE small")
+    finally:
+        await connection.close()
+    return server.url.replace("/postgres?", "/small?")
+
+
 def _rival(url: str) -> sqlite3.Connection:
     return sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False)
 
@@ -164,6 +200,32 @@ def engine_of(client: httpx.AsyncClient) -> EmbeddedEngine:
     engine = client.app.app.state.platform.engine  # type: ignore[attr-defined]
     assert isinstance(engine, EmbeddedEngine)
     return engine
+
+
+async def test_who_was_overtaken_knows_that_and_nothing_else(serve: Serve) -> None:
+    """Others who wait for the writer hear of its end in the same moment. What was triggered here is handed over."""
+    async with serve(engine="embedded") as client:
+        engine = engine_of(client)
+        await came(_so(lambda: engine.runs))
+        assert engine._tenure is not None
+        parts = engine._tenure._parts
+        with structlog.testing.capture_logs() as lines:
+            async with database_of(client).transaction() as tx:
+                await tx.run_text("UPDATE engine_lease SET fence = fence + 1, holder = ''")
+            # All of them wait for the same batch.
+            parts.writer.of("").writes.append((statements.ANSWERED, {"id_": uuid7(), "what": "start"}))
+            parts.inbox.wake()
+            parts.schedules.wake()
+            await came(_so(lambda: any(line["event"] == "the engine runs" for line in lines)))
+        said = [line["event"] for line in lines if line["log_level"] in {"warning", "error"}]
+        assert said == ["another engine has taken over; this one waits"]
+
+
+def _so(condition: Callable[[], bool]) -> Callable[[], Awaitable[bool]]:
+    async def so() -> bool:
+        return condition()
+
+    return so
 
 
 @pytest.mark.parametrize("how", ["by the API", "by another server"])

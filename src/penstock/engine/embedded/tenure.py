@@ -83,7 +83,8 @@ class Tenure:
         tasks = [asyncio.create_task(loop) for loop in loops]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
+            # In their order: when the writer's turn is over, the others only know that it is.
+            for task in [each for each in tasks if each in done]:
                 task.result()
         finally:
             await self._wind_up()
