@@ -15,8 +15,10 @@ _SETTINGS = (
     # Whether a build of workers has anything left to do is otherwise looked at every three minutes.
     "--dynamic-config-value", 'matching.wv.VersionDrainageStatusVisibilityGracePeriod="1s"',
     "--dynamic-config-value", 'matching.wv.VersionDrainageStatusRefreshInterval="1s"',
-    # As docs/operate.md says to have it.
+    # As docs/operate.md says to have it: each workflow its turn.
     "--dynamic-config-value", "matching.enableFairness=true",
+    "--dynamic-config-value", "matching.numTaskqueueReadPartitions=1",
+    "--dynamic-config-value", "matching.numTaskqueueWritePartitions=1",
 )  # fmt: skip
 # What is killed loses nothing by these, only a machine without power would; its tests have nobody who waits for a disk.
 _KEPT = ("--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=off")

@@ -1,0 +1,52 @@
+"""Where more waits than workers can do, each workflow has its turn."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from tests.conftest import Serve
+from tests.engine.embedded.shop import Shop
+from tests.engine.tasks.http_peer import served
+from tests.engine.temporal.workers import working
+from tests.platform.scene import set_up
+
+pytestmark = pytest.mark.anyio
+_MANY = 60
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_one_execution_of_a_workflow_does_not_wait_for_all_of_another_that_came_before(
+    serve: Serve, database_url: str, on_temporal: dict[str, str]
+) -> None:
+    calls: list[str] = []
+    all_asked = False
+
+    async def answer(request: Request) -> Any:
+        calls.append(request.path_params["whose"])
+        while not all_asked:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)  # calls are what there are too few hands for
+        return JSONResponse({})
+
+    with served(Starlette(routes=[Route("/{whose}", answer)])) as url:
+
+        async def two_calls(name: str) -> str:
+            call = f"{{call: http, with: {{method: get, endpoint: '{url}/{name}'}}}}"
+            return await here.workflow(name, f"do: [{{first: {call}}}, {{second: {call}}}]")
+
+        scarce = {"worker_workflows": 2, "worker_activities": 1}
+        async with serve(**on_temporal) as client, working(database=database_url, **on_temporal, **scarce):
+            here = Shop(await set_up(client))
+            many, one = await two_calls("many"), await two_calls("one")
+            for _ in range(_MANY):
+                await here.trigger(many)
+            late = await here.trigger(one)
+            all_asked = True
+            assert (await here.ended(late))["status"] == "completed"
+    before = calls[: len(calls) - calls[::-1].index("one")].count("many")
+    assert before < _MANY / 2, f"{before} calls of the {2 * _MANY} of the other workflow came before its second"
