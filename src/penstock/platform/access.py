@@ -142,6 +142,7 @@ ROUTES: dict[tuple[str, str], Need] = {
     ("GET", "/dashboard"): SIGNED_IN,
     ("GET", "/search"): SIGNED_IN,
     # --- executions
+    ("GET", "/executions"): SIGNED_IN,
     ("GET", "/executions/{id}"): _at_least(VIEWER, "execution"),
     ("GET", "/executions/{id}/steps"): _at_least(VIEWER, "execution"),
     ("GET", "/executions/{id}/steps/{number}"): _at_least(VIEWER, "execution"),

@@ -53,6 +53,14 @@ def query_of(request: Request[Any, Any, Any], *known: str) -> Form:
     return query
 
 
+def included(query: Form, *known: str) -> frozenset[str]:
+    """What `include` asks for besides the members that are always there; several have commas between them."""
+    asked = frozenset(query["include"].split(",")) if "include" in query else frozenset[str]()
+    if not asked <= set(known):
+        raise _invalid("include", f"there is {', '.join(known)}")
+    return asked
+
+
 def period(query: Form) -> dict[str, int]:
     """`since` (inclusive) and `until` (exclusive) as stored times; all of time where they are left out."""
     bounds = {"since": 0, "until": END_OF_TIME}

@@ -248,9 +248,12 @@ executions = Table(
     # Where `trigger_data` and `output_data` are masked: what whoever waits, or walks again, needs.
     Column("sealed_input", Text),
     Column("sealed_output", Text),
+    Column("triggered_by", Id),  # the user who did; no key: what happened stays, whoever goes
     # The list, newest first; what the charts ask for is in the index itself (a row may drag 256 KiB of data along).
     Index("ix_executions_listed", "workflow_id", "created_at", "id", "status", "started_at", "completed_at"),
     Index("ix_executions_listed_by_status", "workflow_id", "status", "created_at", "id"),
+    # The list over many workflows. Without the status, so that it is written once for each execution.
+    Index("ix_executions_newest", "created_at", "id", "workflow_id", "trigger_type"),
     Index(
         "ix_executions_unended",
         "status",

@@ -32,6 +32,8 @@ class Arrival(msgspec.Struct, eq=False):
     workflow_id: str
     data: str
     at: int
+    by: str
+    """The user who triggers it."""
     version_to_run: VersionToRun
     audit_entry: Callable[[int], dict[str, Any]]
     """Its line in the audit log, given the version."""
@@ -106,4 +108,5 @@ def _row(arrival: Arrival, version: int) -> dict[str, Any]:
         "version": version,
         "trigger_data": arrival.data,
         "now": arrival.at,
+        "triggered_by": arrival.by,
     }

@@ -79,7 +79,8 @@ async def rerun(parts: Parts, call: Call, access: Access, id_: str, body: Rerun)
         if before.status in {"pending", "running"}:
             raise Conflict("the execution has not ended; cancel it first, or wait for its end")
         kept = [] if body.from_ is None else _before(await tx.all(_STEPS, execution_id=id_), body.from_)
-        row = await _add(tx, before, {"rerun_of": id_} | ({} if body.from_ is None else {"from": body.from_}))
+        metadata = {"rerun_of": id_} | ({} if body.from_ is None else {"from": body.from_})
+        row = await _add(tx, before, metadata, access.caller.id)
         new = execution_from(row)
         await tx.run(_COPY_INPUT, id_=new.id, rerun_of=id_)
         await tx.run_many(_ADD_STEP, [_copied(step, new.id) for step in kept])
@@ -100,7 +101,7 @@ async def rerun(parts: Parts, call: Call, access: Access, id_: str, body: Rerun)
     return new
 
 
-async def _add(tx: Transaction, before: Execution, metadata: dict[str, Any]) -> Row:
+async def _add(tx: Transaction, before: Execution, metadata: dict[str, Any], by: str) -> Row:
     row = await tx.one(
         queries.ADD,
         id=uuid7(),
@@ -111,6 +112,7 @@ async def _add(tx: Transaction, before: Execution, metadata: dict[str, Any]) -> 
         idempotency_key=None,
         now=now(),
         metadata=msgspec.json.encode(metadata).decode(),
+        triggered_by=by,
     )
     assert row is not None  # noqa: S101
     return row

@@ -25,6 +25,16 @@ EXECUTION: dict[str, Any] = {
     "created_at": _AT,
     "metadata": {},
 }
+STARTER = {"id": "0192d3a4-0000-7d8e-9f00-aabbccddeeff", "email": "ada@example.com", "display_name": "Ada"}
+LISTED = EXECUTION | {
+    "triggered_by": STARTER,
+    "workflow": {
+        "id": EXECUTION["workflow_id"],
+        "name": "Greet",
+        "project_id": "0192d3a4-1111-7d8e-9f00-112233445566",
+        "project_name": "Shop",
+    },
+}
 STEP: dict[str, Any] = {
     "id": "0192d3a4-5b6c-7d8e-9f00-010203040506",
     "execution_id": _ID,

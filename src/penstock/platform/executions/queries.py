@@ -5,13 +5,16 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import Select, bindparam, func, insert, or_, select, update
+from sqlalchemy import FromClause, Select, bindparam, func, insert, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from penstock.http.times import rfc3339
+from penstock.platform.members.queries import Person
 from penstock.storage import Row, Statement
 from penstock.storage.platform_tables import executions, steps, workflow_counts, workflow_versions, workflows
+from penstock.storage.schema import accounts
 
+TRIGGERS = ("manual", "schedule", "event", "link", "subflow")
 _NULL = msgspec.Raw(b"null")
 
 
@@ -30,6 +33,8 @@ class Execution(msgspec.Struct, frozen=True):
     duration_ms: int | None
     created_at: str
     metadata: msgspec.Raw
+    triggered_by: Person | msgspec.UnsetType | None = msgspec.UNSET
+    """Only where it is asked for, or where a list has it: who started it; nobody did when `metadata` says what did."""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -65,6 +70,9 @@ COLUMNS = (
     executions.c.created_at,
     executions.c.metadata,
 )
+# With who started it: `WITH_STARTER` is what they are selected from.
+STARTER_COLUMNS = (executions.c.triggered_by, accounts.c.email, accounts.c.display_name)
+WITH_STARTER = executions.outerjoin(accounts, accounts.c.id == executions.c.triggered_by)
 STEP_COLUMNS = (
     steps.c.id,
     steps.c.execution_id,
@@ -83,8 +91,10 @@ STEP_COLUMNS = (
 )
 
 
-def execution_from(row: Row) -> Execution:
-    id_, workflow_id, version, kind, data, status, output, message, error, started, completed, created, metadata = row
+def execution_from(row: Row | Sequence[Any]) -> Execution:
+    """From `COLUMNS`, or from those and `STARTER_COLUMNS`."""
+    id_, workflow_id, version, kind, data, status, output, message, error, started, completed, *rest = row
+    created, metadata, *starter = rest
     return Execution(
         id_,
         workflow_id,
@@ -100,7 +110,13 @@ def execution_from(row: Row) -> Execution:
         _milliseconds(started, completed),
         rfc3339(created),
         _raw(metadata),
+        _starter(*starter) if starter else msgspec.UNSET,
     )
+
+
+def _starter(id_: str | None, email: str | None, display_name: str | None) -> Person | None:
+    """Who has no account any more is still the one who did it."""
+    return None if id_ is None else Person(id_, email or "", display_name or "")
 
 
 def pending(id_: str, workflow_id: str, version: int, data: str, at: int) -> Execution:
@@ -145,6 +161,9 @@ def _milliseconds(started: int | None, completed: int | None) -> int | None:
 
 
 FIND = Statement(select(*COLUMNS).where(executions.c.id == bindparam("id")))
+FIND_WITH_STARTER = Statement(
+    select(*COLUMNS, *STARTER_COLUMNS).select_from(WITH_STARTER).where(executions.c.id == bindparam("id"))
+)
 ADD = Statement(
     insert(executions)
     .values(
@@ -157,6 +176,7 @@ ADD = Statement(
         idempotency_key=bindparam("idempotency_key"),
         created_at=bindparam("now"),
         metadata=bindparam("metadata"),
+        triggered_by=bindparam("triggered_by"),
     )
     .returning(*COLUMNS)
 )
@@ -170,6 +190,7 @@ ADD_PENDING = Statement(
         status="pending",
         created_at=bindparam("now"),
         metadata="{}",
+        triggered_by=bindparam("triggered_by"),
     )
 )
 SAME_KEY = Statement(
@@ -211,25 +232,27 @@ CANCEL_STEPS = Statement(
     .values(status="cancelled", completed_at=bindparam("now"))
 )
 
-FILTERS = ("status", "since", "until")
+FILTERS = ("status", "trigger_type", "since", "until")
 
 
 @cache
-def listing(filters: frozenset[str]) -> tuple[Statement, Statement]:
+def listing(filters: frozenset[str], *, starter: bool = False) -> tuple[Statement, Statement]:
     """The items and their number, for these filters and no others: each set has its own plan and its own index."""
-    where = _where(filters)
-    return Statement(_newest_first(select(*COLUMNS).where(*where))), Statement(
+    where = [executions.c.workflow_id == bindparam("workflow_id"), *conditions(filters)]
+    items = select(*COLUMNS, *STARTER_COLUMNS).select_from(WITH_STARTER) if starter else select(*COLUMNS)
+    return Statement(_newest_first(items.where(*where))), Statement(
         select(func.count()).select_from(executions).where(*where)
     )
 
 
-def _where(filters: frozenset[str]) -> list[ColumnElement[bool]]:
-    conditions: dict[str, ColumnElement[bool]] = {
-        "status": executions.c.status == bindparam("status"),
-        "since": executions.c.created_at >= bindparam("since"),
-        "until": executions.c.created_at < bindparam("until"),
+def conditions(filters: frozenset[str], table: FromClause = executions) -> list[ColumnElement[bool]]:
+    known: dict[str, ColumnElement[bool]] = {
+        "status": table.c.status == bindparam("status"),
+        "trigger_type": table.c.trigger_type == bindparam("trigger_type"),
+        "since": table.c.created_at >= bindparam("since"),
+        "until": table.c.created_at < bindparam("until"),
     }
-    return [executions.c.workflow_id == bindparam("workflow_id"), *(conditions[name] for name in sorted(filters))]
+    return [known[name] for name in sorted(filters)]
 
 
 def _newest_first(query: Select[Any]) -> Select[Any]:

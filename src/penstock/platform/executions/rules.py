@@ -21,9 +21,9 @@ from penstock.platform.executions.queries import Execution, execution_from
 from penstock.platform.parts import Parts
 from penstock.platform.texts import invalid
 from penstock.problems import BadGateway, Conflict, Invalid, NotFound, TooLarge, Unprocessable
-from penstock.storage import Row, StorageError, Transaction, now
+from penstock.storage import Database, Row, StorageError, Transaction, now
 from penstock.storage.database import Reader
-from penstock.streams import ExecutionChange, append
+from penstock.streams import STATUSES, ExecutionChange, append
 
 log = structlog.get_logger()
 
@@ -95,7 +95,10 @@ async def _triggered(
         details = {"workflow_id": workflow_id, "version": version}
         return audit.entry_by(call, access, "execution.trigger", id_, details)
 
-    arrival = Arrival(id_, workflow_id, data, at, lambda workflow: _version_to_run(workflow, checked), audit_entry)
+    def version_to_run(workflow: Row | None) -> int:
+        return _version_to_run(workflow, checked)
+
+    arrival = Arrival(id_, workflow_id, data, at, access.caller.id, version_to_run, audit_entry)
     version = await parts.arrivals.add(arrival)
     await start(parts, Pending(id_, workflow_id, str(access.project_id), version, "manual", data, at))
     return Triggered(queries.pending(id_, workflow_id, version, data, at), created=True)
@@ -119,6 +122,7 @@ async def _triggered_once(parts: Parts, call: Call, access: Access, data: str, k
             idempotency_key=key,
             now=at,
             metadata="{}",
+            triggered_by=access.caller.id,
         )
         assert row is not None  # noqa: S101
         await audit.by(tx, call, access, "execution.trigger", id_, {"workflow_id": workflow_id, "version": version})
@@ -159,11 +163,26 @@ async def start(parts: Parts, pending: Pending) -> None:
         log.warning("the engine did not take an execution; it stays pending", execution_id=pending.id, error=str(error))
 
 
-async def read(reader: Reader, id_: str) -> Execution:
-    row = await reader.one(queries.FIND, id=id_)
+async def read(reader: Reader, id_: str, *, starter: bool = False) -> Execution:
+    row = await reader.one(queries.FIND_WITH_STARTER if starter else queries.FIND, id=id_)
     if row is None:
         raise NotFound("there is no such execution")
     return execution_from(row)
+
+
+async def listed(
+    database: Database, workflow_id: str, values: dict[str, Any], bounds: dict[str, int], *, starter: bool
+) -> tuple[list[Execution], int]:
+    """A page of those of one workflow, and how many there are. `values`: the filters that were given."""
+    items, count = queries.listing(frozenset(values), starter=starter)
+    params = values | {"workflow_id": workflow_id}
+    if values.keys() <= {"status"}:
+        counts = queries.counts_from(await database.all(queries.COUNTS, workflow_id=workflow_id))
+        total = sum(counts.get(status, 0) for status in STATUSES if values.get("status") in {None, status})
+    else:
+        total = (await database.slow(count, **params))[0][0]
+    rows = await database.all(items, **params, **bounds)
+    return [execution_from(row) for row in rows], total
 
 
 async def cancel(parts: Parts, call: Call, access: Access, id_: str) -> Execution:
