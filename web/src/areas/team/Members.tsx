@@ -26,9 +26,10 @@ export function Members({ place }: { place: Place }) {
   const done = async (text: string, left = false) => {
     ask(null);
     toast(text);
-    // Who left may not see this page any more.
-    if (left) await navigate(paths.home());
-    await cache.invalidateQueries({ queryKey: left ? ["companies"] : [place.kind, place.id] });
+    if (!left) return cache.invalidateQueries({ queryKey: [place.kind, place.id] });
+    // Who left may not see this page any more, nor what was loaded by the role that is gone.
+    await navigate(paths.home());
+    await cache.resetQueries();
   };
   const home = place.kind === "company" ? paths.company(place.id) : paths.project(place.id);
   const mayAdd = atLeast(own, "admin");
