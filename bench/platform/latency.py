@@ -67,6 +67,7 @@ def routes(seed: Seeded) -> list[tuple[str, Callable[[int], str]]]:
         ("GET /workflows, last page", lambda n: f"/workflows?page={every // 50}"),
         ("GET /workflows?status=", lambda n: "/workflows?status=active"),
         ("GET /workflows?q=", lambda n: f"/workflows?q=Workflow%20{n}"),
+        ("GET /workflows?include=runs", lambda n: f"/workflows?include=runs&page={n % 5 + 1}"),
         ("GET /projects (all that one sees)", lambda n: f"/projects?page={n % 5 + 1}"),
         ("GET /search?q=", lambda n: f"/search?q=Workflow%20{n}"),
         ("GET /search?q= (an id)", lambda n: f"/search?q={seed.execution(n * 7919)[:8]}"),

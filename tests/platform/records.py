@@ -117,6 +117,7 @@ async def add_execution(
     workflow_id: str,
     *,
     status: str = "pending",
+    started_at: int | None = None,
     completed_at: int | None = None,
     parent_id: str | None = None,
 ) -> str:
@@ -131,6 +132,7 @@ async def add_execution(
         trigger_data="{}",
         status=status,
         created_at=now(),
+        started_at=started_at,
         completed_at=completed_at,
         metadata="{}",
         parent_id=parent_id,

@@ -8,6 +8,7 @@ import pytest
 from penstock.platform.executions import lists
 from tests.conftest import Serve
 from tests.platform.people import Person
+from tests.platform.records import add_execution, database_of
 from tests.platform.scene import Scene, id_of, set_up
 
 pytestmark = pytest.mark.anyio
@@ -150,3 +151,28 @@ async def test_an_execution_says_who_started_it_when_it_is_asked(serve: Serve) -
         items = (await scene.owner.get(f"{path}/executions?include=triggered_by")).json()["items"]
         assert [item["triggered_by"] for item in items] == [eve] * 3
         assert (await scene.owner.get(f"/executions/{plain['id']}?include=secrets")).status_code == 400
+
+
+async def test_a_list_of_workflows_says_how_each_is_doing_when_it_is_asked(serve: Serve) -> None:
+    async with serve() as client:
+        scene, _, (greet, part, _), executions = await two_projects(client)
+        await scene.owner.post(f"/executions/{executions[0]['id']}/cancel")
+        database = database_of(client)
+        for _ in range(12):
+            await add_execution(database, part["id"], status="completed", started_at=1_000, completed_at=9_999_000)
+        path = f"/projects/{scene.project['id']}/workflows"
+        assert "runs" not in (await scene.owner.get(path)).json()["items"][0]
+        for address in (f"{path}?include=runs", "/workflows?include=runs&q=e"):
+            items = {one["id"]: one["runs"] for one in (await scene.owner.get(address)).json()["items"]}
+            assert items[greet["id"]]["running"] == 1
+            assert items[greet["id"]]["next_run_at"] is None
+            last = items[greet["id"]]["last"]
+            assert [(one["id"], one["status"]) for one in last] == [
+                (executions[3]["id"], "pending"), (executions[0]["id"], "cancelled"),
+            ]  # fmt: skip
+            assert last[0] | {"id": ""} == {
+                "id": "", "status": "pending", "created_at": executions[3]["created_at"], "duration_ms": None,
+            }  # fmt: skip
+        runs = {one["id"]: one["runs"] for one in (await scene.owner.get(f"{path}?include=runs")).json()["items"]}
+        assert [(one["status"], one["duration_ms"]) for one in runs[part["id"]]["last"]] == [("completed", 9998)] * 12
+        assert (await scene.owner.get(f"{path}?include=everything")).status_code == 400

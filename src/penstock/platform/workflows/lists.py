@@ -11,6 +11,7 @@ from sqlalchemy import Select, Text, bindparam, exists, func, or_, select, true,
 from sqlalchemy.sql.elements import ColumnElement
 
 from penstock.platform.workflows.queries import COLUMNS, NEWEST
+from penstock.platform.workflows.runs import COLUMNS as RUNS
 from penstock.storage import Statement
 from penstock.storage.platform_tables import companies, grants, projects, workflow_versions, workflows
 
@@ -29,16 +30,19 @@ def pattern(q: str) -> str:
 
 
 class Lists:
-    """The statements of one list, for each combination of its filters."""
+    """The statements of one list, for each combination of its filters, without and with how each is doing."""
 
     def __init__(self, visible: Any) -> None:
         self._made = {
-            (status, q): _made(visible, _filters(status=status, q=q)) for status in (False, True) for q in (False, True)
+            (status, q, runs): _made(visible, _filters(status=status, q=q), runs=runs)
+            for status in (False, True)
+            for q in (False, True)
+            for runs in (False, True)
         }
 
-    def statement(self, filters: dict[str, Any]) -> Statement:
+    def statement(self, filters: dict[str, Any], *, runs: bool = False) -> Statement:
         """The page, each row after how many there are in all; one row of nothing else when the page is empty."""
-        return self._made["status" in filters, "q" in filters]
+        return self._made["status" in filters, "q" in filters, runs]
 
 
 def _filters(*, status: bool, q: bool) -> list[Any]:
@@ -55,7 +59,7 @@ def matching(name: str) -> ColumnElement[bool]:
     return workflows.c.search.like(bindparam(name, type_=Text), escape="\\")
 
 
-def _made(visible: Any, filters: list[Any]) -> Statement:
+def _made(visible: Any, filters: list[Any], *, runs: bool) -> Statement:
     """What one sees is found once, for the page and for the number."""
     found = visible(filters).cte("found").prefix_with("MATERIALIZED")
     total = select(func.count().label("total")).select_from(found).subquery("counted")
@@ -71,7 +75,7 @@ def _made(visible: Any, filters: list[Any]) -> Statement:
         .outerjoin(workflows, workflows.c.id == page.c.id)
         .outerjoin(workflow_versions, NEWEST.onclause)
     )
-    listed = select(total.c.total, *COLUMNS).select_from(rows)
+    listed = select(total.c.total, *COLUMNS, *(RUNS if runs else ())).select_from(rows)
     return Statement(listed.order_by(workflows.c.created_at.desc(), workflows.c.id.desc()))
 
 

@@ -5,6 +5,7 @@ from sqlalchemy import bindparam, delete, func, insert, literal, or_, select, up
 
 from penstock.dsl.check import Finding, errors
 from penstock.http.times import rfc3339
+from penstock.platform.workflows.runs import Runs, runs_from
 from penstock.storage import Row, Statement
 from penstock.storage.platform_tables import executions, workflow_versions, workflows
 
@@ -29,6 +30,8 @@ class Workflow(msgspec.Struct, frozen=True):
     created_at: str
     updated_at: str
     validation: Validation
+    runs: Runs | msgspec.UnsetType = msgspec.UNSET
+    """Only in a list, and when it is asked for."""
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -71,8 +74,9 @@ _findings = msgspec.json.Decoder(list[Finding]).decode
 
 
 def record_from(row: Row) -> Record:
+    """From `COLUMNS`, or from those and the columns of `runs`."""
     id_, project_id, name, slug, description, config_yaml, version, status, deployed, *rest = row
-    created_by, updated_by, created, updated, findings, revision = rest
+    created_by, updated_by, created, updated, findings, revision, *runs = rest
     found = errors(_findings(findings))
     workflow = Workflow(
         id_,
@@ -89,6 +93,7 @@ def record_from(row: Row) -> Record:
         rfc3339(created),
         rfc3339(updated),
         Validation(not found, found),
+        runs_from(*runs) if runs else msgspec.UNSET,
     )
     return Record(workflow, revision)
 

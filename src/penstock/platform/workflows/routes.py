@@ -9,7 +9,7 @@ from penstock.http.answers import Answer, call_of, json
 from penstock.http.bodies import parse_query, read_json
 from penstock.http.openapi import FORCE, PAGING, answer, json_body, listed, problems, query
 from penstock.platform.access import access_of, guard
-from penstock.platform.paging import Page
+from penstock.platform.paging import Page, included
 from penstock.platform.parts import parts_of
 from penstock.platform.texts import invalid
 from penstock.platform.workflows import lifecycle, lists, queries, rules, shown
@@ -36,7 +36,8 @@ def _if_match(request: Req) -> str:
 
 
 async def _list(request: Req, made: lists.Lists, **params: Any) -> Answer:
-    page, database = Page(request, "status", "q"), parts_of(request).database
+    page, database = Page(request, "status", "q", "include"), parts_of(request).database
+    runs = "runs" in included(page.query, "runs")
     if (status := page.choice("status", shown.STATUSES)) is not None:
         params["status"] = status
     if q := page.query.text("q"):
@@ -45,7 +46,7 @@ async def _list(request: Req, made: lists.Lists, **params: Any) -> Answer:
             raise invalid("q", f"may have {_LONGEST_Q} characters at most")
         params["q"] = lists.pattern(q)
     # Someone may see ten thousand, and a search reads all of them.
-    rows = await database.slow(made.statement(params), **params, **page.bounds)
+    rows = await database.slow(made.statement(params, runs=runs), **params, **page.bounds)
     found = [record_from(row[1:]).workflow for row in rows if row["id"] is not None]
     return page.answer(found, rows[0]["total"])
 
@@ -55,7 +56,7 @@ async def _list(request: Req, made: lists.Lists, **params: Any) -> Answer:
     guards=[guard],
     tags=_TAGS,
     summary="All workflows that I can access",
-    operation_class=query(PAGING | shown.FILTERS, choices={"status": shown.STATUSES}),
+    operation_class=query(PAGING | shown.FILTERS | shown.INCLUDE, choices={"status": shown.STATUSES}),
     responses=_LIST | problems((400, "A filter is not valid."), (401, "Not signed in.")),
 )
 async def list_workflows(request: Req) -> Answer:
@@ -67,7 +68,7 @@ async def list_workflows(request: Req) -> Answer:
     guards=[guard],
     tags=_TAGS,
     summary="The workflows of a project",
-    operation_class=query(PAGING | shown.FILTERS, choices={"status": shown.STATUSES}),
+    operation_class=query(PAGING | shown.FILTERS | shown.INCLUDE, choices={"status": shown.STATUSES}),
     responses=_LIST | shown.REFUSED,
 )
 async def list_project_workflows(request: Req, pid: FromPath[str]) -> Answer:

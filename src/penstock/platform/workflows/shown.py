@@ -69,5 +69,8 @@ FILTERS: Fields = {
     "status": ("active", "draft, active, stopped or error."),
     "q": ("greet", "A part of name, slug or description, whatever its case; 200 characters at most."),
 }
+INCLUDE: Fields = {
+    "include": ("runs", "`runs`: with how many executions run, when the next begins, and how the last twelve went.")
+}
 IF_MATCH: Fields = {"If-Match": ('"17"', "The ETag that was read: 412 if somebody changed it since.")}
 STALE = problems((412, "If-Match: somebody changed it meanwhile."))
