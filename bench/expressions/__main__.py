@@ -9,7 +9,7 @@ from typing import Any
 import jq as package
 import msgspec
 
-from penstock.dsl.expressions import program
+from penstock.dsl.expressions import Program, program
 from penstock.dsl.expressions.allowed import wrapped
 from penstock.engine.jq import Jq
 
@@ -41,7 +41,8 @@ async def _measure() -> None:
     print(f"{'':12}{'at once':>10}{'process':>10}{'jq in here':>12}   µs")
     for name, text in TYPICAL.items():
         here = program(text)
-        elsewhere = here._replace(fast=None)
+        elsewhere = Program(here.text)
+        elsewhere.variables, elsewhere.fast, elsewhere.refused = here.variables, None, here.refused
 
         async def at_once(here: Any = here) -> None:
             jq.evaluate_now(here, ORDER, VARIABLES)

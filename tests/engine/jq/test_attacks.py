@@ -121,7 +121,8 @@ async def test_what_would_slip_through_the_check_still_reaches_nothing(
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     jq = Jq(processes=1, seconds=5, megabytes=64, most_output=100_000)
     await jq.start()
-    unchecked = Program(text, frozenset(), None, None)
+    unchecked = Program(text)
+    unchecked.variables, unchecked.fast, unchecked.refused = frozenset(), None, None
     try:
         if shown is ExpressionFailed:
             with pytest.raises(ExpressionFailed):

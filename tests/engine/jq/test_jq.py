@@ -44,7 +44,9 @@ def _is_worker(pid: int) -> bool:
 
 
 def only_jq(text: str) -> Program:
-    return program(text)._replace(fast=None)
+    known, found = program(text), Program(text)
+    found.variables, found.fast, found.refused = known.variables, None, known.refused
+    return found
 
 
 async def until(condition: Any) -> None:

@@ -23,6 +23,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 # A definition takes a hundred times as much memory as its text.
 _MOST_TEXT = 8 * 1024 * 1024
+_LONG = 16 * 1024
 _MOST_DOCUMENTS = 20_000
 _MOST_PROJECTS = 100
 _LONGEST_NAME = 1_000
@@ -61,6 +62,7 @@ class Definitions:
         self._database = database
         self._ready: OrderedDict[tuple[str, int], tuple[Workflow, int]] = OrderedDict()
         self._text = 0
+        self._long = asyncio.Lock()
         self._finding: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._documents: OrderedDict[tuple[str, int], Document | None] = OrderedDict()
         self._projects: OrderedDict[str, tuple[tuple[Any, ...], dict[tuple[str, str], list[_Version]]]] = OrderedDict()
@@ -80,8 +82,7 @@ class Definitions:
         if row is None:
             raise configuration("No such version", f"version {version} of the workflow is gone")
         try:
-            # Many expressions take a while to be made ready.
-            workflow = await asyncio.to_thread(workflow_of, row[0])
+            workflow = await self._made_ready(row[0])
         except (NotReadable, NotValid) as error:
             raise configuration("Not a valid definition", str(error)) from None
         except Exception as error:
@@ -93,6 +94,14 @@ class Definitions:
             ) from None
         self._keep(name, workflow, len(row[0]))
         return workflow
+
+    async def _made_ready(self, text: str) -> Workflow:
+        """Thousands of tasks take a while. In a thread; but it has the interpreter for some milliseconds at a time, and
+        several such threads would have it one after the other, while everybody waits."""
+        if len(text) <= _LONG:
+            return await asyncio.to_thread(workflow_of, text)
+        async with self._long:
+            return await asyncio.to_thread(workflow_of, text)
 
     def _keep(self, name: tuple[str, int], workflow: Workflow, size: int) -> None:
         if name not in self._ready:
