@@ -28,9 +28,10 @@ from penstock.storage.schema import accounts
 from penstock.streams import Level
 
 if TYPE_CHECKING:
+    from penstock.engine.temporal.condition import Condition
     from penstock.engine.temporal.engine import TemporalEngine
 
-__all__ = ["Engine", "EngineRefused", "start_engine", "temporal_worker"]
+__all__ = ["Engine", "EngineRefused", "start_engine", "temporal_worker", "worker_condition"]
 
 # Several times what a step may have: what an expression gives stays in memory for as long as its task takes.
 _MOST_JQ_OUTPUT = 2 * 1024 * 1024
@@ -73,18 +74,25 @@ async def _start_on_temporal(
     return engine
 
 
+def worker_condition(settings: Settings, database: Database, stop: asyncio.Event) -> "Condition":
+    """Of a worker that is yet to be started; whoever has its address may ask for it."""
+    require_temporal()
+    from penstock.engine.temporal.condition import Condition  # noqa: PLC0415 - an optional package
+
+    return Condition(database, stop, shown=bool(settings.worker_listen))
+
+
 @asynccontextmanager
 async def temporal_worker(
-    settings: Settings, database: Database, vault: Vault, egress: Egress, stop: asyncio.Event
+    settings: Settings, database: Database, vault: Vault, egress: Egress, stop: asyncio.Event, condition: "Condition"
 ) -> AsyncIterator[None]:
     """A worker on the cluster that the settings name, for as long as the block lasts. The cluster may be away when it
     begins: it is waited for until `stop`."""
-    require_temporal()
     from penstock.engine.temporal.connection import Cluster, connect_in_time  # noqa: PLC0415 - an optional package
     from penstock.engine.temporal.worker import WorkerLimits, working  # noqa: PLC0415
 
     cluster = Cluster.of(settings)
-    client = await connect_in_time(cluster, vault, database, stop)
+    client = await connect_in_time(cluster, vault, database, stop, condition.runtime)
     if client is None:
         yield
         return
@@ -101,7 +109,7 @@ async def temporal_worker(
             drain=float(settings.worker_drain),
             versioned=settings.worker_versions,
         )
-        async with working(client, cluster.task_queue, parts, limits):
+        async with working(client, cluster.task_queue, parts, limits, condition):
             yield
 
 

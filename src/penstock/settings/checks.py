@@ -10,6 +10,8 @@ from penstock.settings.values import Secret, SettingsError
 if TYPE_CHECKING:
     from penstock.settings.declared import Settings
 
+_HOST_AND_PORT = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[^:\s/]+):(\d{1,5})")
+
 
 def check_together(settings: "Settings") -> None:
     body = settings.forgot_password_body
@@ -31,9 +33,12 @@ def check_together(settings: "Settings") -> None:
             raise SettingsError(
                 f"cors_origins: expected exact origins such as https://app.example (no path, no *), got {origin!r}"
             )
-    server = re.fullmatch(r"(?:\[[0-9a-fA-F:.]+\]|[^:\s/]+):(\d{1,5})", settings.smtp_server)
+    server = _HOST_AND_PORT.fullmatch(settings.smtp_server)
     if settings.smtp_server and not (server and 0 < int(server[1]) < 65536):
         raise SettingsError(f"smtp_server: expected host:port, got {settings.smtp_server!r}")
+    listens = _HOST_AND_PORT.fullmatch(settings.worker_listen)
+    if settings.worker_listen and not (listens and int(listens[1]) < 65536):
+        raise SettingsError(f"worker_listen: expected host:port, got {settings.worker_listen!r}")
     _check_networks("egress_deny", settings.egress_deny)
     _check_networks("egress_allow", settings.egress_allow)
     for name in settings.oauth_providers:

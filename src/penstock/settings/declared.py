@@ -184,6 +184,10 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     worker_drain: Annotated[
         Duration, Meta(description="How long a worker that is told to stop waits for calls to end.")
     ] = Duration(30)
+    worker_listen: Annotated[
+        str,
+        Meta(description="host:port where a worker answers /healthz, /readyz and /metrics. Blank: nowhere."),
+    ] = ""
     worker_versions: Annotated[
         bool,
         Meta(description="Executions stay with workers of the build that began them; keep those until they are done."),

@@ -18,7 +18,7 @@ from penstock.engine.temporal.errand import ErrandWorkflow
 from penstock.engine.temporal.parts import surroundings
 from penstock.engine.temporal.worker import runner
 from penstock.engine.temporal.workflow import ExecutionWorkflow
-from penstock.platform.engine import temporal_worker
+from penstock.platform.engine import temporal_worker, worker_condition
 from penstock.platform.secrets.vault import Vault
 from penstock.settings import Settings, load
 from penstock.storage import Database, open_database
@@ -34,7 +34,9 @@ async def working(**given: Any) -> AsyncIterator[Client]:
     """The client sees what the worker sees."""
     async with _opened(given) as (settings, database, vault):
         egress = Egress(settings.egress_deny, settings.egress_allow)
-        async with temporal_worker(settings, database, vault, egress, asyncio.Event()):
+        stop = asyncio.Event()
+        condition = worker_condition(settings, database, stop)
+        async with temporal_worker(settings, database, vault, egress, stop, condition):
             yield await connect(Cluster.of(settings), vault, database, lazy=False)
 
 
@@ -67,9 +69,9 @@ async def replayed(given: dict[str, Any]) -> int:
 
 @asynccontextmanager
 async def worker_process(
-    folder: Path, database: str, settings: dict[str, str]
+    folder: Path, database: str, settings: dict[str, str], says: str = '"working"'
 ) -> AsyncIterator["subprocess.Popen[bytes]"]:
-    """As its own process, once it works."""
+    """As its own process, once it works, or says something else."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
     environ |= {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
     log = folder / "worker.log"
@@ -79,7 +81,7 @@ async def worker_process(
 
     def works() -> bool:
         assert process.poll() is None, log.read_text()
-        return '"working"' in log.read_text()
+        return says in log.read_text()
 
     try:
         await until(works)

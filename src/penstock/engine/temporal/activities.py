@@ -128,7 +128,8 @@ class Near:
 
     def _tell(self, batch: passed.Batch) -> None:
         """Whom it concerns, now that it is durable. Who is not told, since this worker dies here, is found later."""
-        workflows = {row["id"]: row["workflow_id"] for name, row in batch.writes if name == written.ADD_EXECUTION}
+        added = (row for name, row in batch.writes if name == written.ADD_EXECUTION)
+        workflows = {row["id"]: row["workflow_id"] for row in added if isinstance(row, dict)}
         self._reach.start_soon({id_: workflows[id_] for id_ in batch.born})
         names = {name for name, _ in batch.writes}
         if written.ADD_EVENT_IN in names:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import structlog
 from temporalio.client import Client, TLSConfig
+from temporalio.runtime import Runtime
 
 from penstock.engine.embedded.sealing import Seal
 from penstock.engine.temporal.payloads import data_converter
@@ -49,7 +50,9 @@ class Cluster(msgspec.Struct, frozen=True):
         )
 
 
-async def connect(cluster: Cluster, seal: Seal, database: Database, *, lazy: bool) -> Client:
+async def connect(
+    cluster: Cluster, seal: Seal, database: Database, *, lazy: bool, runtime: Runtime | None = None
+) -> Client:
     """`lazy`: nothing is sent before it is needed, so that a cluster that is away keeps no server from starting."""
     return await Client.connect(
         cluster.address,
@@ -58,6 +61,7 @@ async def connect(cluster: Cluster, seal: Seal, database: Database, *, lazy: boo
         tls=_tls(cluster),
         api_key=cluster.api_key or None,
         lazy=lazy,
+        runtime=runtime,
     )
 
 
@@ -68,11 +72,13 @@ async def look_at(cluster: Cluster) -> Client:
     )
 
 
-async def connect_in_time(cluster: Cluster, seal: Seal, database: Database, stop: asyncio.Event) -> Client | None:
+async def connect_in_time(
+    cluster: Cluster, seal: Seal, database: Database, stop: asyncio.Event, runtime: Runtime | None = None
+) -> Client | None:
     """When the cluster answers, however long that takes; None when there was no more need of it."""
     for delay in delays(first=0.2, most=5.0, total=math.inf):
         try:
-            return await connect(cluster, seal, database, lazy=False)
+            return await connect(cluster, seal, database, lazy=False, runtime=runtime)
         except RuntimeError as error:
             log.warning(
                 "Temporal does not answer; is temporal_address right?", address=cluster.address, error=str(error)

@@ -27,6 +27,11 @@ _workers = Gauge("penstock_temporal_workers", "Workers that ask the cluster for 
 
 async def workers(client: Client, task_queue: str) -> int:
     """Raises `RPCError` when the cluster does not answer."""
+    return len(await pollers(client, task_queue))
+
+
+async def pollers(client: Client, task_queue: str) -> set[str]:
+    """Their names. Raises `RPCError` when the cluster does not answer."""
     asked = DescribeTaskQueueRequest(
         namespace=client.namespace,
         task_queue=TaskQueue(name=task_queue),
@@ -34,7 +39,7 @@ async def workers(client: Client, task_queue: str) -> int:
     )
     answer = await client.workflow_service.describe_task_queue(asked, timeout=RPC)
     since = now() / 1_000_000 - _LOST_AFTER
-    return len({each.identity for each in answer.pollers if each.last_access_time.ToSeconds() > since})
+    return {each.identity for each in answer.pollers if each.last_access_time.ToSeconds() > since}
 
 
 class Standing:

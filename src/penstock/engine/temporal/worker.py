@@ -13,8 +13,10 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.temporal.activities import Near
 from penstock.engine.temporal.attending import Attending
+from penstock.engine.temporal.condition import Condition
 from penstock.engine.temporal.errand import SINKS, ErrandWorkflow
 from penstock.engine.temporal.hearing import Hearing
+from penstock.engine.temporal.metrics import Counting
 from penstock.engine.temporal.parts import Surroundings, surroundings
 from penstock.engine.temporal.performing import Far
 from penstock.engine.temporal.places import Places
@@ -52,7 +54,9 @@ class WorkerLimits(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def working(client: Client, task_queue: str, parts: EngineParts, limits: WorkerLimits) -> AsyncIterator[Worker]:
+async def working(
+    client: Client, task_queue: str, parts: EngineParts, limits: WorkerLimits, condition: Condition
+) -> AsyncIterator[Worker]:
     """For as long as the block lasts; what is under way when it ends is drained, or begun again elsewhere."""
     reach = Reach(parts.database, client, task_queue)
     schedules = Schedules(parts.database, client, task_queue, parts.definitions, reach.start_soon)
@@ -71,6 +75,7 @@ async def working(client: Client, task_queue: str, parts: EngineParts, limits: W
         task_queue=task_queue,
         workflows=[ExecutionWorkflow, ErrandWorkflow],
         activities=[*near.all, *Hearing(parts.database).all, *Far(parts, client).all, *attending.all],
+        interceptors=[Counting()],
         workflow_runner=runner(),
         max_concurrent_workflow_tasks=limits.workflows,
         max_concurrent_activities=limits.activities,
@@ -83,7 +88,11 @@ async def working(client: Client, task_queue: str, parts: EngineParts, limits: W
         default_heartbeat_throttle_interval=timedelta(seconds=1),
         deployment_config=versions.config if versions is not None else None,
     )
-    loops = [Sweeper(parts.database, reach).run(), Rounds(parts.database, reach, schedules, places).run()]
+    loops = [
+        Sweeper(parts.database, reach).run(),
+        Rounds(parts.database, reach, schedules, places).run(),
+        condition.watch(client, task_queue, reach),
+    ]
     if versions is not None:
         loops.append(versions.run())
     tasks = [asyncio.create_task(loop) for loop in loops]

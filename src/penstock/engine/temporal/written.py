@@ -12,6 +12,7 @@ from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.sealing import SEAL_INPUT, SEAL_OUTPUT
 from penstock.engine.embedded.subflows import row_of
 from penstock.engine.embedded.writer import Portion, Row, hold_in_place, write_rows
+from penstock.engine.temporal import metrics
 from penstock.engine.temporal.once import Written, numbers, undone, undone_writes
 from penstock.engine.temporal.passed import Batch
 from penstock.storage import Database, Statement, Transaction
@@ -185,13 +186,16 @@ class Recording:
         self._waiting.append((batch, done))
         if self._writing is None:
             self._writing = asyncio.create_task(self._run())
-        await done
+        with metrics.writing(batch):
+            await done
 
     async def _run(self) -> None:
         try:
             while self._waiting:
                 taken, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
-                await self._write(taken)
+                metrics.batches.observe(len(taken))
+                with metrics.commit_seconds.time():
+                    await self._write(taken)
         finally:
             self._writing = None
 
