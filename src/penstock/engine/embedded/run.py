@@ -267,7 +267,8 @@ class Run:
                 changed = {name: row[name] for name in statements.CHANGING[1:]}
                 changed |= {"id_": row["id"], "status": "cancelled", "completed_at": at}
                 changed["started_at"] = row["started_at"] or at
-                portion.writes.append((statements.CHANGE_STEP, changed))
+                values = tuple(changed[name] for name in statements.CHANGING)
+                portion.writes.append((statements.CHANGE_STEP, values))
                 data = {"workflow": execution.id, "task": row["reference"], "cancelledAt": rfc3339(at)}
                 portion.events.append(
                     NewEvent(execution.workflow_id, "task.cancelled", execution.id, row["step_name"], data, at)

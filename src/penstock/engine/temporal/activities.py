@@ -8,6 +8,7 @@ import msgspec
 import structlog
 from sqlalchemy import bindparam, select
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
 from penstock.dsl.expressions import ExpressionFailed, NotAnExpression, program
 from penstock.engine.behalf import on_behalf_of
@@ -22,7 +23,9 @@ from penstock.engine.faults import Fault, runtime
 from penstock.engine.host import ChildOf
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.temporal import ends, passed, written
+from penstock.engine.temporal.calls import BEHIND
 from penstock.engine.temporal.errand import EVENTS
+from penstock.engine.temporal.life import ENDS
 from penstock.engine.temporal.places import Places
 from penstock.engine.temporal.reach import Reach
 from penstock.engine.temporal.restoring import restorable, stored_bytes
@@ -62,7 +65,7 @@ class Near:
             return passed.Found()
         execution = Execution.from_row(row)
         wanted = await database.one(_ASKED, id=execution.id)
-        is_to_end = asked.at_once or (wanted is not None and wanted[0] == "cancel")
+        is_to_end = asked.at_once or (wanted is not None and wanted[0] in ENDS)
         if execution.status == "pending" and not is_to_end and not await self._is_its_turn(execution):
             return passed.Found(waits=True)
         recorded = await database.one(written.RECORDED, execution_id=execution.id)
@@ -106,6 +109,9 @@ class Near:
         """False when it can never be written: its execution was deleted, or something in it does not fit."""
         try:
             batch = await self._written(batch)
+        except written.Behind as error:
+            log.warning("the database is older than a walk, which begins again", execution_id=batch.execution_id)
+            raise ApplicationError("what it wrote is not there", type=BEHIND, non_retryable=True) from error
         except (Refused, Duplicate) as error:
             log.error(
                 "an execution cannot be stored and is given up", execution_id=batch.execution_id, error=str(error)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import is_cancelled_exception
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from penstock.engine.temporal.passed import Local, Perform, Performed
 
@@ -17,6 +17,8 @@ FOREVER = RetryPolicy(
     initial_interval=timedelta(milliseconds=100), maximum_interval=timedelta(seconds=5), maximum_attempts=0
 )
 _A_YEAR = timedelta(days=366)
+BEHIND = "Behind"
+"""The type of the error of a batch, when those before it are not in the database any more."""
 LOST_AFTER = timedelta(seconds=5)
 _LOCAL_SECONDS = timedelta(seconds=60)
 
@@ -60,6 +62,10 @@ async def _as_cancelled(call: Callable[[], Any]) -> Any:
             if is_cancelled_exception(error):
                 raise asyncio.CancelledError from None
             raise
+
+
+def is_behind(error: ActivityError) -> bool:
+    return isinstance(error.cause, ApplicationError) and error.cause.type == BEHIND
 
 
 @contextmanager

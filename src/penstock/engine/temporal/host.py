@@ -253,11 +253,10 @@ class TemporalHost(EmbeddedHost):
             except WorkflowAlreadyStartedError:
                 ended = await self._end_of(id_, child)
             except ChildWorkflowError as error:
-                if not is_cancelled_exception(error):
-                    raise
-                ended = passed.EndedChild(status="cancelled")
+                # One that was ended in Temporal, by hand, has an end in our table, too, once that is seen.
+                ended = passed.EndedChild(status="cancelled") if is_cancelled_exception(error) else None
             if ended is None:
-                # Its last task was done again: the second time, it had ended.
+                # Or its last task was done again: the second time, it had ended.
                 ended = await self._stored_end(id_, child)
         return self._of_child(ended)
 

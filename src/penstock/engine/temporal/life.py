@@ -12,8 +12,8 @@ from penstock.dsl.parse import NotReadable
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.links import Followers
 from penstock.engine.embedded.pausing import note
-from penstock.engine.embedded.run import Outcome, Run
-from penstock.engine.faults import Fault, configuration
+from penstock.engine.embedded.run import CANCELLED, Outcome, Run
+from penstock.engine.faults import Fault, configuration, runtime
 from penstock.engine.interpreter import interpret
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.temporal import passed
@@ -21,6 +21,23 @@ from penstock.engine.temporal.host import TemporalHost
 from penstock.engine.temporal.listening import Doorbell
 from penstock.engine.temporal.parts import Surroundings, WorkflowParts
 from penstock.storage import Row
+
+_ENDED_THERE = {
+    "terminated": "its workflow was terminated in Temporal, not in Penstock",
+    "timed_out": "Temporal ended its workflow, which ran for longer than it may there",
+    "failed": "its workflow failed in Temporal; the logs of the workers say why",
+}
+ENDS = frozenset({"cancel", *_ENDED_THERE})
+"""What is asked of executions of which nothing more is to be done."""
+
+
+def end_of(asked: str | None) -> Outcome | None:
+    """How an execution of which this is asked ends; None when it goes on."""
+    if asked not in ENDS:
+        return None
+    if asked == "cancel":
+        return CANCELLED
+    return Outcome("failed", error=runtime("Ended in Temporal", _ENDED_THERE[asked]).error)
 
 
 class Life(Run):

@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 from sqlalchemy import bindparam, delete, select
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
@@ -23,6 +23,7 @@ log = structlog.get_logger()
 _AT_ONCE = 64
 _MOST_REMEMBERED = 100_000
 _EXECUTION = "Execution"
+_AGAIN, _IF_FAILED = WorkflowIDReusePolicy.ALLOW_DUPLICATE, WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY
 _PAUSE = 0.1  # seconds between errands that are asked for again and again
 _LISTENERS = Statement(
     select(temporal_listeners.c.execution_id)
@@ -96,7 +97,8 @@ class Reach:
         """As far as this process knows: it is asked once, not at every look."""
         return execution_id in self._started
 
-    async def start(self, execution_id: str, workflow_id: str | None = None) -> bool:
+    async def start(self, execution_id: str, workflow_id: str | None = None, *, anew: bool = False) -> bool:
+        """`anew`: also when its workflow has ended as if all were well."""
         whose = workflow_id or await self._workflow(execution_id)
         try:
             async with self._places:
@@ -104,7 +106,7 @@ class Reach:
                     _EXECUTION,
                     id=execution_id,
                     task_queue=self._task_queue,
-                    id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
+                    id_reuse_policy=_AGAIN if anew else _IF_FAILED,
                     id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
                     priority=turn_of(whose),
                     task_timeout=TASK,
@@ -190,6 +192,17 @@ class Reach:
                 self._failed(error)
         except RuntimeError as error:
             self._failed(error)
+
+    async def status(self, execution_id: str) -> WorkflowExecutionStatus | None:
+        """Of its workflow; None when there is none. Raises `RPCError`."""
+        try:
+            async with self._places:
+                found = await self._client.get_workflow_handle(execution_id).describe(rpc_timeout=RPC)
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return None
+            raise
+        return found.status
 
     async def check(self) -> None:
         """Whether the cluster answers."""

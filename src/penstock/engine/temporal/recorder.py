@@ -41,7 +41,7 @@ class Recorder:
         """An execution that is among what gathers: started when it is durable."""
         self._born.append(execution_id)
 
-    async def flush(self) -> None:
+    async def flush(self, _execution_id: str | None = None) -> None:
         self.require_open()
         waiting = asyncio.get_running_loop().create_future()
         if self._gathering is not None:

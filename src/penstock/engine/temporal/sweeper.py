@@ -1,4 +1,5 @@
-"""Looks after what was stored and not sent: a process died in between, or Temporal was away. Runs in every process."""
+"""Looks after what was stored and not sent: a process died in between, Temporal was away, or has lost it. Runs in every
+process."""
 
 import asyncio
 import time
@@ -7,6 +8,7 @@ import structlog
 from sqlalchemy import bindparam, func, select
 
 from penstock.engine.embedded import statements
+from penstock.engine.temporal.gone import Gone
 from penstock.engine.temporal.reach import Reach
 from penstock.storage import Database, Statement, StorageError, now
 from penstock.storage.engine_tables import inbox, temporal_executions, temporal_listeners
@@ -57,6 +59,7 @@ class Sweeper:
     def __init__(self, database: Database, reach: Reach) -> None:
         self._database = database
         self._reach = reach
+        self._gone = Gone(database, reach)
         self._looks = 0
         self._sent: dict[tuple[str, str], float] = {}
 
@@ -75,6 +78,7 @@ class Sweeper:
                     self._looks += 1
                     await self._see_to_asked()
                     await self._ring_again()
+                    await self._gone.look()
             except StorageError as error:
                 log.warning("what is to be sent to Temporal waits for the database", error=str(error))
             took = time.monotonic() - began

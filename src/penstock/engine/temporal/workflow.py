@@ -3,12 +3,13 @@
 import asyncio
 
 from temporalio import workflow
+from temporalio.exceptions import ActivityError
 
 from penstock.engine.embedded.run import CANCELLED
 from penstock.engine.temporal import passed
-from penstock.engine.temporal.calls import near
+from penstock.engine.temporal.calls import is_behind, near
 from penstock.engine.temporal.host import EXECUTION
-from penstock.engine.temporal.life import Life
+from penstock.engine.temporal.life import Life, end_of
 from penstock.engine.temporal.listening import Doorbell
 from penstock.engine.temporal.parts import Surroundings, WorkflowParts, surroundings
 from penstock.engine.temporal.recorder import Recorder
@@ -23,6 +24,8 @@ class ExecutionWorkflow:
         self._may_begin = False
         self._is_to_end = False
         """It was cancelled before it began."""
+        self._is_ahead = False
+        """Of the database, which was restored to an older moment: the walk begins again from what is there."""
 
     @workflow.run
     async def run(self) -> passed.EndedChild | None:
@@ -32,14 +35,16 @@ class ExecutionWorkflow:
         if (loaded := found.loaded) is None:
             return None  # it has ended, or was deleted
         execution = loaded.execution
-        recorder = Recorder(execution.id, execution.project_id, loaded.recorded, _record)
+        recorder = Recorder(execution.id, execution.project_id, loaded.recorded, self._record)
         parts = WorkflowParts(around, loaded, recorder)
         writing = asyncio.create_task(recorder.run())
         self._life = life = Life(loaded, parts, around, self._bell)
         try:
-            life.start(lambda _: None, at_end=CANCELLED if self._is_to_end or loaded.asked == "cancel" else None)
+            life.start(lambda _: None, at_end=CANCELLED if self._is_to_end else end_of(loaded.asked))
             self._see_to_asked(loaded.asked)
-            await self._lived(life, around)
+            await self._lived(life, around, writing)
+            if self._is_ahead:
+                workflow.continue_as_new()
             if recorder.ended:
                 await near("give_up", passed.Load(execution_id=execution.id), type(None))
                 return None
@@ -72,22 +77,37 @@ class ExecutionWorkflow:
                 await near("hold", passed.Hold(execution_id=execution_id, what=what), type(None))
             self._asked.clear()
 
-    async def _lived(self, life: Life, around: Surroundings) -> None:
+    async def _lived(self, life: Life, around: Surroundings, writing: "asyncio.Task[None]") -> None:
         """Until it has ended, or its history is as long as it should be."""
         while not life.done:
             try:
-                await workflow.wait_condition(
-                    lambda: life.done or life.ready_to_leave or (not self._leaving(life) and _is_long(around))
-                )
+                await workflow.wait_condition(lambda: _has_failed(writing) or self._is_to_act(life, around))
             except asyncio.CancelledError:
+                if workflow.cancellation_reason() is None:
+                    raise  # it is only to leave this worker's memory
                 life.cancel()
                 continue
+            if _has_failed(writing):
+                writing.result()  # nothing can be done without it: it is tried again, and the worker's log says why
             if life.ready_to_leave:
                 life.abandon()
                 await life.wait()
                 return
             if not life.done:
                 life.leave()
+
+    def _is_to_act(self, life: Life, around: Surroundings) -> bool:
+        is_to_leave = self._is_ahead or _is_long(around)
+        return life.done or life.ready_to_leave or (is_to_leave and not self._leaving(life))
+
+    async def _record(self, batch: passed.Batch) -> bool:
+        try:
+            return await near("record", batch, bool)
+        except ActivityError as error:
+            self._is_ahead = is_behind(error)
+            if not self._is_ahead:
+                raise
+            return False
 
     def _leaving(self, life: Life) -> bool:
         return life.host is None or life.host.leaving
@@ -126,8 +146,8 @@ def _see_to(life: Life, what: str) -> None:
             life.resume()
 
 
-async def _record(batch: passed.Batch) -> bool:
-    return await near("record", batch, bool)
+def _has_failed(task: "asyncio.Task[None]") -> bool:
+    return task.done() and task.exception() is not None
 
 
 def _is_long(around: Surroundings) -> bool:

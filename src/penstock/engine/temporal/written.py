@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 import msgspec
-from sqlalchemy import and_, bindparam, delete, select, update
+from sqlalchemy import bindparam, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from penstock.engine.embedded import listener, schedules, statements
@@ -51,19 +51,21 @@ ADD_EXECUTION = "add_execution"
 # The writer's name ends with it while it may still do again what was done: each of its batches is then looked through.
 _UNSURE = "?"
 _NAMES = {statement: name for name, statement in _STATEMENTS.items()}
-_number = insert(temporal_executions).values(
-    {name: bindparam(name) for name in ("execution_id", "recorded", "writer", "written")}
+# Touches none when there is one: then this batch was written before, or by another walk.
+_FIRST = Statement(
+    insert(temporal_executions)
+    .values({name: bindparam(name) for name in ("execution_id", "recorded", "writer", "written")})
+    .on_conflict_do_nothing()
 )
-# None is touched when this batch was written before, or another walk of the execution wrote last.
-_NUMBER = Statement(
-    _number.on_conflict_do_update(
-        index_elements=["execution_id"],
-        set_={"recorded": _number.excluded.recorded, "written": _number.excluded.written},
-        where=and_(
-            temporal_executions.c.writer == _number.excluded.writer,
-            temporal_executions.c.recorded < _number.excluded.recorded,
-        ),
+# Touches none when this batch was written before, another walk of the execution wrote last, or one is missing.
+_NEXT = Statement(
+    update(temporal_executions)
+    .where(
+        temporal_executions.c.execution_id == bindparam("execution_id_"),
+        temporal_executions.c.writer == bindparam("writer_"),
+        temporal_executions.c.recorded == bindparam("before"),
     )
+    .values({name: bindparam(name) for name in ("recorded", "written")})
 )
 _WRITTEN = Statement(
     select(temporal_executions.c.recorded, temporal_executions.c.writer, temporal_executions.c.written).where(
@@ -82,6 +84,10 @@ _NUMBERS = Statement(select(steps.c.id, steps.c.sequence_num).where(steps.c.exec
 _RENUMBER = Statement(
     update(steps).where(steps.c.id == bindparam("id_")).values(sequence_num=bindparam("sequence_num"))
 )
+
+
+class Behind(Exception):
+    """The database does not have what the walk has written before: it was restored to an older moment."""
 
 
 def born(execution: Execution) -> tuple[Row, ExecutionChange]:
@@ -108,20 +114,34 @@ async def _new(tx: Transaction, batch: Batch) -> Batch | None:
 async def _is_next(tx: Transaction, batch: Batch) -> bool:
     names = batch.names
     kept = Written(era=names.era, last=batch.number, own=[*names.unsure, *names.all])
+    text = msgspec.json.encode(kept).decode()
+    if batch.number == 1:
+        return await _begin(tx, batch, text)
     found = await tx.run(
-        _NUMBER,
-        execution_id=batch.execution_id,
+        _NEXT,
+        execution_id_=batch.execution_id,
+        writer_=names.writer,
+        before=batch.number - 1,
         recorded=batch.number,
-        writer=names.writer,
-        written=msgspec.json.encode(kept).decode(),
+        written=text,
     )
     return bool(found)
+
+
+async def _begin(tx: Transaction, batch: Batch, written: str) -> bool:
+    """Whether it is the first of its execution. Raises `Refused` when that was deleted."""
+    id_, writer = batch.execution_id, batch.names.writer
+    return bool(await tx.run(_FIRST, execution_id=id_, recorded=batch.number, writer=writer, written=written))
 
 
 async def _undone(tx: Transaction, batch: Batch) -> Batch | None:
     """What of it an earlier walk has not written; None when it came before."""
     names, row = batch.names, await tx.one(_WRITTEN, execution_id=batch.execution_id)
-    assert row is not None  # noqa: S101 - it was in the way a moment ago
+    if row is None:
+        await _begin(tx, batch, "")
+        raise Behind
+    if int(row["recorded"]) < batch.number - 1:
+        raise Behind
     kept, same = msgspec.json.decode(row["written"], type=Written), row["writer"].strip(_UNSURE) == names.writer
     if same and batch.number <= kept.last:
         return None
