@@ -73,7 +73,7 @@ def _prepare_process() -> None:
     allow_many()
     # How long a thread that computes (a definition being checked) may keep requests waiting at each of their turns:
     # with the default of 5 ms, an answer that takes a dozen turns took 160 ms beside it.
-    sys.setswitchinterval(0.000_5)
+    sys.setswitchinterval(0.000_05)
 
 
 def _run_here(settings: Settings) -> None:

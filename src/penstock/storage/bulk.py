@@ -65,7 +65,7 @@ def for_sqlite(clause: Any, text: str, names: Sequence[str], constants: Mapping[
         return None
     text = _NAMED.sub(literal, text)
     if (insert := _INSERT.fullmatch(text)) is not None and not _NAMED.search(insert["tail"] or ""):
-        return _inserting(insert, names)
+        return _inserting(insert, names, clause.table)
     if (update := _UPDATE.fullmatch(text)) is not None and (key := _ONE_KEY.fullmatch(update["where"])) is not None:
         where = _SHARED.sub(r" AND +\1", _NAMED.sub(column, update["where"]))
         head, row = f"{_NAMED.sub(column, update['head'])} FROM (VALUES ", f"({', '.join('?' * len(names))})"
@@ -73,7 +73,7 @@ def for_sqlite(clause: Any, text: str, names: Sequence[str], constants: Mapping[
     return None
 
 
-def _inserting(insert: re.Match[str], names: Sequence[str]) -> Values | None:
+def _inserting(insert: re.Match[str], names: Sequence[str], table: Any) -> Values | None:
     """The columns in the order of the names, and after them those that are the same in every row."""
     into, _, columns = insert["head"].removesuffix(")").partition(" (")
     pairs = list(zip(insert["values"].split(", "), columns.split(", "), strict=True))
@@ -82,8 +82,13 @@ def _inserting(insert: re.Match[str], names: Sequence[str]) -> Values | None:
     if len(given) + len(same) < len(pairs) or given.keys() != set(names):
         return None  # one name twice
     columns = ", ".join([*(given[name] for name in names), *(column for _, column in same)])
-    row = ", ".join([*("?" for _ in names), *(value for value, _ in same)])
-    return Values(f"{into} ({columns}) VALUES ", f"({row})", insert["tail"] or "")
+    taken = ", ".join([*(f"column{at + 1}" for at in range(len(names))), *(value for value, _ in same)])
+    # A row of nothing is none.
+    filled = next((at + 1 for at, name in enumerate(names) if not table.c[given[name]].nullable), None)
+    if filled is None:
+        return None
+    head = f"{into} ({columns}) SELECT {taken} FROM (VALUES "  # noqa: S608
+    return Values(head, f"({', '.join('?' * len(names))})", f") WHERE column{filled} IS NOT NULL{insert['tail'] or ''}")
 
 
 def _literal(value: str | int | bool | None) -> str:

@@ -12,7 +12,7 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,8 @@ from penstock.storage.slow import SlowReads
 from penstock.storage.statement import Statement
 
 _MANY = 16  # rows; fewer are written sooner than a thread has its turn
-_LENGTHS = (128, 32, 8, 2, 1)
+_LENGTHS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+_LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT", "SQLITE_PROTOCOL")
 _BROKEN = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
@@ -62,33 +63,34 @@ class SqliteDatabase(Database):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with _translated():
+        with _translated:
             self._writer = connect(path)
             self._reader = connect(path, readonly=True)
         self._file = path.stat()
         self._turn = asyncio.Lock()
+        self._queued = 0  # transactions that wait for their turn
         self._shared: _SharedCommit | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._slow = SlowReads(lambda: connect(path, readonly=True))
 
     async def one(self, statement: Statement, **params: Any) -> Row | None:
-        with _translated():
+        with _translated:
             row: Row | None = self._reader.execute(*statement.for_sqlite(params)).fetchone()
         return row
 
     async def all(self, statement: Statement, **params: Any) -> Sequence[Row]:
-        with _translated():
+        with _translated:
             rows: Sequence[Row] = self._reader.execute(*statement.for_sqlite(params)).fetchall()
         return rows
 
     async def slow(self, statement: Statement, **params: Any) -> Sequence[Row]:
-        with _translated():
+        with _translated:
             rows: Sequence[Row] = await self._slow.all(*statement.for_sqlite(params))
         return rows
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
-        async with self._turn:
+        async with self._in_turn():
             if self._shared is None:
                 await self._begin()
                 self._shared = _SharedCommit()
@@ -96,6 +98,9 @@ class SqliteDatabase(Database):
             self._writer.execute("SAVEPOINT one")
             try:
                 yield transaction
+                if transaction.is_long and not shared.transactions and not self._queued:
+                    await to_its_end(self._finish(transaction))
+                    return
                 await transaction.catch_up()
                 self._writer.execute("RELEASE one")
             except BaseException:
@@ -103,6 +108,18 @@ class SqliteDatabase(Database):
                 raise
             shared.transactions.append(transaction)
         await to_its_end(self._settle(shared, transaction))
+
+    @asynccontextmanager
+    async def _in_turn(self) -> AsyncIterator[None]:
+        self._queued += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self._queued -= 1
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def _undo(self, shared: "_SharedCommit") -> None:
         """What one of them did: an exception, a cancelled request. The others before it are not touched."""
@@ -117,6 +134,14 @@ class SqliteDatabase(Database):
             # After some errors (a full disk) SQLite undoes everything by itself.
             shared.done.set_result(Unavailable("the database failed in a transaction that shared the commit"))
 
+    async def _finish(self, transaction: "_SqliteTransaction") -> None:
+        """What is left of it and its COMMIT, which nobody shares, in one go: a busy loop is long in coming back."""
+        transaction.put_off("RELEASE one")
+        transaction.put_off("COMMIT")
+        await transaction.catch_up()
+        self._shared = None
+        transaction.committed()
+
     async def _settle(self, shared: "_SharedCommit", transaction: Transaction) -> None:
         """Returns when it is durable. The first sees to it, after all who waited for their turn then."""
         if shared.transactions[0] is transaction:
@@ -130,7 +155,7 @@ class SqliteDatabase(Database):
     async def _commit(self, shared: "_SharedCommit") -> None:
         self._shared = None
         try:
-            with _translated():
+            with _translated:
                 await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.execute, "COMMIT")
         except StorageError as error:
             shared.done.set_result(error)
@@ -144,7 +169,7 @@ class SqliteDatabase(Database):
     async def _begin(self) -> None:
         for delay in delays():
             try:
-                with _translated():
+                with _translated:
                     self._writer.execute("BEGIN IMMEDIATE")
             except Busy:
                 await asyncio.sleep(delay)
@@ -160,7 +185,7 @@ class SqliteDatabase(Database):
             in_place = False
         if not in_place:
             raise Unavailable(f"{self.path} is not the file that was opened: it was removed or replaced")
-        with _translated():
+        with _translated:
             self._reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
     async def close(self) -> None:
@@ -199,13 +224,13 @@ class _SqliteTransaction(Transaction):
 
     async def all(self, statement: Statement, **params: Any) -> Sequence[Row]:
         await self.catch_up()
-        with _translated():
+        with _translated:
             rows: Sequence[Row] = self._execute(*statement.for_sqlite(params)).fetchall()
         return rows
 
     async def run(self, statement: Statement, **params: Any) -> int:
         await self.catch_up()
-        with _translated():
+        with _translated:
             return self._execute(*statement.for_sqlite(params)).rowcount
 
     async def run_rows(self, statement: Statement, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -213,11 +238,12 @@ class _SqliteTransaction(Transaction):
         if not rows:
             return
         many = statement.bulk_for_sqlite()
-        if many is not None and len(rows) >= _MANY and about_different_rows(rows, statement.names, many.key):
+        long = self.is_long or len(rows) >= _MANY
+        if many is not None and long and about_different_rows(rows, statement.names, many.key):
             self._put_off.extend(_sliced(many, rows))
             return
         await self.catch_up()
-        with _translated():
+        with _translated:
             if many is not None:
                 self._executemany(many.text(1), rows)
             else:
@@ -227,12 +253,20 @@ class _SqliteTransaction(Transaction):
 
     async def run_text(self, text: str, *params: Any) -> None:
         await self.catch_up()
-        with _translated():
+        with _translated:
             self._execute(text, params).fetchall()
 
     async def _undo_part(self) -> None:
         self._put_off.clear()
         await super()._undo_part()
+
+    @property
+    def is_long(self) -> bool:
+        """The thread has something to do for it."""
+        return bool(self._put_off)
+
+    def put_off(self, text: str) -> None:
+        self._put_off.append((text, []))
 
     async def catch_up(self) -> None:
         if self._put_off:
@@ -241,7 +275,7 @@ class _SqliteTransaction(Transaction):
 
     async def _run_put_off(self) -> None:
         put_off, self._put_off = self._put_off, []
-        with _translated():
+        with _translated:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._run_all, put_off)
 
     def _run_all(self, put_off: Sequence[tuple[str, list[Any]]]) -> None:
@@ -250,31 +284,40 @@ class _SqliteTransaction(Transaction):
 
 
 def _sliced(many: Values, rows: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, list[Any]]]:
-    """Statements that write them all: SQLite runs each without the interpreter, so that others compute meanwhile. Of a
-    few lengths only, so that each is prepared once."""
-    begin = 0
-    for length in _LENGTHS:
-        while len(rows) - begin >= length:
-            yield many.text(length), list(chain.from_iterable(rows[begin : begin + length]))
-            begin += length
+    """Statements that write them all, as few as can be: SQLite runs each without the interpreter, so that others
+    compute meanwhile. Of a few lengths only, so that each is prepared once; rows of nothing fill the last one up."""
+    for begin in range(0, len(rows), _LENGTHS[-1]):
+        part = rows[begin : begin + _LENGTHS[-1]]
+        length = next(each for each in _LENGTHS if each >= len(part))
+        blank = [None] * (len(part[0]) * (length - len(part)))
+        yield many.text(length), [*chain.from_iterable(part), *blank]
 
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    """SQLite's errors as ours."""
-    try:
-        yield
-    except sqlite3.IntegrityError as error:
-        if error.sqlite_errorname in {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}:
-            raise Duplicate(str(error)) from error
-        raise Refused(str(error)) from error
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT", "SQLITE_PROTOCOL")):
-            raise Busy(str(error)) from error
-        if error.sqlite_errorname.startswith(_BROKEN):
-            raise Unavailable(str(error)) from error
-        raise StorageError(str(error)) from error
-    except sqlite3.DataError as error:
-        raise Refused(str(error)) from error
-    except sqlite3.DatabaseError as error:
-        raise StorageError(str(error)) from error
+class _Translation:
+    """SQLite's errors as ours. An object, and not a generator: it stands around every statement."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, sqlite3.DatabaseError):
+            raise _ours(error) from error
+
+
+_translated = _Translation()
+
+
+def _ours(error: sqlite3.DatabaseError) -> StorageError:
+    name = getattr(error, "sqlite_errorname", "")  # the module's own errors have none
+    match error:
+        case sqlite3.IntegrityError():
+            unique = name in {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}
+            return (Duplicate if unique else Refused)(str(error))
+        case sqlite3.OperationalError() if name.startswith(_LOCKED):
+            return Busy(str(error))
+        case sqlite3.OperationalError() if name.startswith(_BROKEN):
+            return Unavailable(str(error))
+        case sqlite3.DataError():
+            return Refused(str(error))
+        case _:
+            return StorageError(str(error))

@@ -249,7 +249,7 @@ class EmbeddedHost(Hosting):
     # What is waited for
 
     async def _settled(self) -> None:
-        await self._parts.writer.flush()
+        await self._parts.writer.flush(self.execution_id)
 
     async def _gate(self) -> None:
         if not self._going_on.is_set():

@@ -137,7 +137,7 @@ class Listener:
         }
         portion.writes.append((statements.ADD_CONSUMED, row))
         portion.writes.append((CONSUMED, {"id_": received.number}))
-        await self._writer.flush()
+        await self._writer.flush(self._execution_id)
         self._decided()
 
     def _decided(self) -> None:

@@ -229,7 +229,7 @@ class Run:
         parts.schedules.ended(portion, execution, workflow)
         execution.status = status
         self.ended = True
-        await parts.writer.flush()
+        await parts.writer.flush(execution.id)
         metrics.ended[status].inc()
         told = msgspec.convert(shown, Error) if shown is not None else None
         parts.subflows.ended(execution.id, Ended(status, output, told, secrets.learned))

@@ -8,6 +8,7 @@ alone, so that the others go on.
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -25,6 +26,9 @@ log = structlog.get_logger()
 Row = dict[str, Any]
 Values = tuple[Any, ...]
 """Of a row, in the order of the statement's names."""
+_MANY = 32  # executions that are worth a transaction of their own
+_LONGEST_GATHERING = 0.003  # seconds
+_LONGEST_UNWANTED = 0.02
 _LONGEST_PAUSE = 2.0
 _LONGEST_WRITE = 3.0  # seconds after which it counts as trouble
 _HOLD = "SELECT FROM {} WHERE id = ANY($1::text[]::uuid[]) ORDER BY id FOR KEY SHARE"
@@ -123,6 +127,10 @@ class Batch:
         self.portions: dict[str, Portion] = {}
         self._waiting: list[asyncio.Future[None]] = []
 
+    @property
+    def waited_for(self) -> int:
+        return len(self._waiting)
+
     def written(self) -> asyncio.Future[None]:
         """Done when it is durable. Each has their own: one that is cancelled is nobody else's."""
         waiting = asyncio.get_running_loop().create_future()
@@ -146,6 +154,8 @@ class Writer:
         self._dropped = dropped
         self._gathering = Batch()
         self._something = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self._puts = 0
         self._writing: Batch | None = None
         self._ended = False
         self._trouble: str | None = None
@@ -160,6 +170,7 @@ class Writer:
 
     def of(self, execution_id: str) -> Portion:
         """Where an execution puts what it has to write. It is durable after the next `flush`."""
+        self._puts += 1
         portions = self._gathering.portions
         portion = portions.get(execution_id)
         if portion is None:
@@ -167,13 +178,14 @@ class Writer:
             self._something.set()
         return portion
 
-    async def flush(self) -> None:
-        """Returns when all that was put before is durable. Raises `WriterEnded`."""
+    async def flush(self, execution_id: str | None = None) -> None:
+        """Returns when all that was put before is durable, or all that this execution has put. Raises `WriterEnded`."""
         self.require_open()
-        if self._gathering.portions:
-            await self._gathering.written()
-        elif self._writing is not None:
-            await self._writing.written()
+        for batch in (self._gathering, self._writing):
+            if batch is not None and (execution_id in batch.portions or (execution_id is None and batch.portions)):
+                self._wanted.set()
+                await batch.written()
+                return
 
     def require_open(self) -> None:
         if self._ended:
@@ -199,11 +211,11 @@ class Writer:
                 await self._renew()
                 self._since = None
                 continue
-            # Executions that are ready in this very moment put what they have, too.
-            await asyncio.sleep(0)
-            self._something.clear()
+            await self._gather()
             batch = self._writing = self._gathering
             self._gathering = Batch()
+            self._something.clear()
+            self._wanted.clear()
             self._since = time.monotonic()
             await self._write({name: portion.frozen() for name, portion in batch.portions.items()})
             metrics.portions.observe(len(batch.portions))
@@ -211,6 +223,20 @@ class Writer:
             metrics.commit_seconds.observe(time.monotonic() - self._since)
             self._writing = self._since = None
             batch.tell()
+
+    async def _gather(self) -> None:
+        """Until somebody waits for it, and whoever is ready in this very moment has put what they have, too: what an
+        execution does up to its next wait is one write. But not until all wait: while these are written, others
+        compute."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LONGEST_UNWANTED):
+                await self._wanted.wait()
+        until = time.monotonic() + _LONGEST_GATHERING
+        while self._gathering.waited_for < _MANY and time.monotonic() < until:
+            puts = self._puts
+            await asyncio.sleep(0)
+            if self._puts == puts:
+                return
 
     async def _renew(self) -> None:
         try:
