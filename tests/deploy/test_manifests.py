@@ -157,6 +157,11 @@ def test_pods_are_nobody_write_nowhere_and_get_no_settings_from_kubernetes_itsel
     server = named("Deployment", "penstock-server")["spec"]["template"]["spec"]["containers"][0]
     assert server["livenessProbe"]["httpGet"]["path"] == "/healthz", "a database that is away is no reason to restart"
     assert server["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    worker = named("Deployment", "penstock-worker")["spec"]["template"]["spec"]["containers"][0]
+    assert worker["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": worker["ports"][0]["name"]}
+    assert worker["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": worker["ports"][0]["name"]}
+    listens = named("ConfigMap", "penstock")["data"]["PENSTOCK_WORKER_LISTEN"]
+    assert listens == f"0.0.0.0:{worker['ports'][0]['containerPort']}"
 
 
 def test_services_and_budgets_mean_the_pods_that_there_are() -> None:

@@ -1,7 +1,6 @@
 """What a worker says of itself: is it up, can it work, and how it does."""
 
 import asyncio
-import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from tests.conftest import Serve
 from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import Shop
 from tests.engine.tasks.http_peer import served
-from tests.engine.temporal.workers import worker_process
+from tests.engine.temporal.workers import listens, worker_process
 from tests.platform.scene import set_up
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)]
@@ -41,11 +40,6 @@ async def _sample(client: httpx.AsyncClient, name: str, **labels: str) -> float:
     return sum(each.value for each in samples if labels.items() <= each.labels.items())
 
 
-def _listens(folder: Path) -> str:
-    said = (line for line in (folder / "worker.log").read_text().splitlines() if '"working"' in line)
-    return f"http://{json.loads(next(said))['listen']}"
-
-
 async def test_a_worker_counts_what_it_does_and_is_not_ready_while_it_drains(
     serve: Serve, database_url: str, on_temporal: dict[str, str], tmp_path: Path
 ) -> None:
@@ -60,7 +54,7 @@ async def test_a_worker_counts_what_it_does_and_is_not_ready_while_it_drains(
     with served(Starlette(routes=[Route("/{path}", answer)])) as url:
         async with serve(**on_temporal) as client, worker_process(tmp_path, database_url, settings) as process:
             here = Shop(await set_up(client))
-            async with httpx.AsyncClient(base_url=_listens(tmp_path), timeout=60) as worker:
+            async with httpx.AsyncClient(base_url=listens(tmp_path), timeout=60) as worker:
 
                 async def is_ready() -> bool:
                     return (await worker.get("/readyz")).status_code == 200
@@ -92,11 +86,11 @@ async def test_a_worker_counts_what_it_does_and_is_not_ready_while_it_drains(
 async def test_a_worker_without_its_cluster_is_up_and_not_ready_and_says_why(
     database_url: str, tmp_path: Path, task_queue: str
 ) -> None:
-    port, listens = temporal.free_port(), f"127.0.0.1:{temporal.free_port()}"
-    settings = {"temporal_address": f"127.0.0.1:{port}", "temporal_task_queue": task_queue, "worker_listen": listens}
+    port, place = temporal.free_port(), f"127.0.0.1:{temporal.free_port()}"
+    settings = {"temporal_address": f"127.0.0.1:{port}", "temporal_task_queue": task_queue, "worker_listen": place}
     async with (
         worker_process(tmp_path, database_url, settings, says="does not answer"),
-        httpx.AsyncClient(base_url=f"http://{listens}", timeout=60) as worker,
+        httpx.AsyncClient(base_url=f"http://{place}", timeout=60) as worker,
     ):
         assert (await worker.get("/healthz")).status_code == 200
         assert (await worker.get("/readyz")).json()["detail"] == "Temporal does not answer"

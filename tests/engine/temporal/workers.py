@@ -1,6 +1,7 @@
 """A worker in this process, as `penstock worker` would be; and what one does that takes over from another."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -90,3 +91,9 @@ async def worker_process(
         if process.poll() is None:
             process.kill()
         process.wait()
+
+
+def listens(folder: Path) -> str:
+    """Where a process of a worker that works answers probes."""
+    said = (line for line in (folder / "worker.log").read_text().splitlines() if '"working"' in line)
+    return f"http://{json.loads(next(said))['listen']}"
