@@ -8,19 +8,16 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
-
-import httpx
 
 from penstock.engine.temporal.calls import LOST_AFTER
 from penstock.storage import now
 from tests import temporal
-from tests.acceptance.server import Server, until
+from tests.acceptance.server import until
 from tests.chaos.peers import CountingService
-from tests.chaos.storm import PATIENCE, SETTINGS, Storm
+from tests.chaos.storm import PATIENCE, Storm
 
 _FOLLOWED = "chain"
 _HANGS = LOST_AFTER.total_seconds() + 1.5
@@ -68,48 +65,20 @@ class Worker:
         return '"working"' in self.log.read_text()
 
 
-class _Either(httpx.AsyncHTTPTransport):
-    """To each of the servers in turn, as a proxy would; whoever finds one dead asks again."""
-
-    def __init__(self, servers: list[Server]) -> None:
-        super().__init__()
-        self._servers = servers
-        self._turn = count()
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        server = self._servers[next(self._turn) % len(self._servers)]
-        if server.process.poll() is not None or not (url := server.announced()):
-            raise httpx.ConnectError("there is nobody")
-        found = httpx.URL(url)
-        request.url = request.url.copy_with(host=found.host, port=found.port)
-        return await super().handle_async_request(request)
-
-
 class TemporalStorm(Storm):
     pause = 0.6
 
     def __init__(self, folder: Path, database: str, service: CountingService, seed: int, cluster: Cluster) -> None:
-        super().__init__(folder, database, service, seed)
+        super().__init__(folder, database, service, seed, engine="temporal", temporal_address=cluster.address)
         self._cluster = cluster
-        self._settings = {**SETTINGS, "engine": "temporal", "temporal_address": cluster.address}
-        self._servers: list[Server] = []
         self._workers: list[Worker] = []
-        self._client = httpx.AsyncClient(base_url="http://either/api/v1", timeout=20, transport=_Either(self._servers))
-        self._following: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        for _ in range(2):
-            self._servers.append(Server(self.folder, self.database, **self._settings))
-            self._workers.append(Worker(self.folder, self.database, self._settings))
-        await self._all_work()
+        self._workers.extend(Worker(self.folder, self.database, self._settings) for _ in range(2))
+        await super().start()
 
-    async def set_up(self) -> None:
-        await super().set_up()
-        self._following = asyncio.create_task(self._follow(_FOLLOWED))
-
-    async def _all_work(self) -> None:
-        for server in self._servers:
-            await server.url()
+    async def all_work(self) -> None:
+        await super().all_work()
         for worker in self._workers:
             await until(worker.works)
 
@@ -123,9 +92,10 @@ class TemporalStorm(Storm):
     # Disasters
 
     async def a_server_dies(self) -> None:
+        """It performs no calls."""
         which = self.random.randrange(len(self._servers))
         await self._servers[which].kill()
-        self._servers[which] = Server(self.folder, self.database, **self._settings)
+        self._servers[which] = self._another()
 
     async def a_worker_dies(self) -> None:
         which, told = self.random.randrange(len(self._workers)), now()
@@ -148,56 +118,20 @@ class TemporalStorm(Storm):
         await asyncio.to_thread(self._cluster.start)
         self.deaths.append((told, now()))
 
-    # Somebody who listens all the while, and resumes at whichever server is there
-
-    async def _follow(self, kind: str) -> None:
-        heard = self.heard[kind] = []
-        while True:
-            after = {"Last-Event-ID": str(heard[-1] if heard else 0)}
-            try:
-                async with self._client.stream("GET", f"{self._events(kind)}/stream", headers=after) as stream:
-                    assert stream.status_code in {200, 503}, stream.status_code
-                    async for line in stream.aiter_lines():
-                        if line.startswith("id:"):
-                            heard.append(int(line[3:]))  # noqa: PERF401 - a stream that breaks keeps what came
-            except httpx.TransportError:
-                await asyncio.sleep(0.05)
-
-    def _events(self, kind: str) -> str:
-        return f"/workflows/{self.workflows[kind]}/events"
-
-    async def _heard_all(self, kind: str) -> None:
-        newest = (await self._client.get(self._events(kind), params={"page_size": 1})).json()["items"]
-        await until(lambda: self._listens() and self.heard[kind][-1:] == [each["id"] for each in newest])
-
-    def _listens(self) -> bool:
-        assert self._following is not None
-        if self._following.done():
-            self._following.result()
-        return True
-
     # The end
 
-    async def end(self, unended: Callable[[], Awaitable[int]]) -> None:
-        await self._all_work()
-        await super().end(unended)
-        await self._heard_all(_FOLLOWED)
-
     async def stop(self) -> None:
-        await self._all_work()
-        if self._following is not None:
-            self._following.cancel()
-        await self._client.aclose()
+        await self.all_work()
         for worker in self._workers:
             worker.process.send_signal(signal.SIGTERM)
-        for server in self._servers:
-            assert await server.stop() == 0
+        await super().stop()
         for worker in self._workers:
             ended = await asyncio.wait_for(asyncio.to_thread(worker.process.wait), PATIENCE)
             assert ended == 0, worker.log.read_text()
 
     async def close(self) -> None:
-        for process in [each.process for each in self._servers] + [each.process for each in self._workers]:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
+        await super().close()
+        for worker in self._workers:
+            if worker.process.poll() is None:
+                worker.process.kill()
+            worker.process.wait()

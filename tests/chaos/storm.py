@@ -1,10 +1,13 @@
 """Triggers, and deaths at random moments, for some time; then calm, until all has ended."""
 
 import asyncio
+import json
 import random
+import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +15,19 @@ import asyncpg
 import httpx
 import msgspec
 
+from penstock.engine.embedded import lease
 from penstock.storage import now
 from tests.acceptance.server import Server
+from tests.chaos.either import Either, Follower
 from tests.chaos.peers import CountingService, Postgresql
 from tests.chaos.workflows import KINDS, LINKS, definition
 
-PATIENCE = 120.0
+PATIENCE = 300.0  # seconds; a busy machine takes a minute to start two servers
 _TRIGGERED = [name for name, kind in KINDS.items() if kind.triggered and name != "listener"]
 _AT_ONCE = 4
+_FOLLOWED = "chain"
+_HANGS = lease.PATIENCE + 2
+_ON_ITS_WAY = 2_000_000  # microseconds that a request may take from who sends it to the service
 SETTINGS = {
     "jwt_secret": "a secret of these tests alone, long enough",
     "expression_processes": "1",
@@ -36,12 +44,14 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Storm:
+    """Two servers on one database, one of which runs the engine at a time."""
+
     kinds = tuple(KINDS)
     """The workflows that there are."""
     pause = 0.1
     """Seconds at most between a trigger and the next."""
 
-    def __init__(self, folder: Path, database: str, service: CountingService, seed: int) -> None:
+    def __init__(self, folder: Path, database: str, service: CountingService, seed: int, **settings: str) -> None:
         self.folder = folder
         self.database = database
         self.service = service
@@ -49,38 +59,65 @@ class Storm:
         self.workflows: dict[str, str] = {}
         self.asked: list[Asked] = []
         self.deaths: list[tuple[int, int]] = []
-        """When the server was told to die, and when it was dead, in microseconds since 1970."""
+        """When who performs calls was told to die, and when it was dead, in microseconds since 1970."""
         self.heard: dict[str, list[int]] = {}
         """By kind, the ids of events as somebody heard them who listened all the while."""
-        self._server: Server | None = None
-        self._client = httpx.AsyncClient(timeout=20)
+        self._settings = SETTINGS | settings
+        self._servers: list[Server] = []
+        self._client = httpx.AsyncClient(base_url="http://either/api/v1", timeout=20, transport=Either(self._servers))
+        self._follower: Follower | None = None
         self._n = 0
 
-    # The server
+    # The servers
+
+    def _another(self) -> Server:
+        return Server(self.folder, self.database, **self._settings)
 
     async def start(self) -> None:
-        self._server = Server(self.folder, self.database, **SETTINGS)
-        self._client.base_url = httpx.URL(f"{await self._server.url()}/api/v1")
+        self._servers.extend([self._another(), self._another()])
+        await self.all_work()
 
-    async def kill(self) -> None:
-        assert self._server is not None
-        told = now()
-        await self._server.kill()
-        self.deaths.append((told, now()))
+    async def all_work(self) -> None:
+        for server in self._servers:
+            await server.url()
 
     async def stop(self) -> None:
-        assert self._server is not None
-        assert await self._server.stop() == 0
+        await self.all_work()
+        if self._follower is not None:
+            self._follower.stop()
         await self._client.aclose()
+        for server in self._servers:
+            assert await server.stop() == 0
+        self.deaths.extend(self._overlaps())
 
     async def close(self) -> None:
         """Whatever happened."""
-        if self._server is not None and self._server.process.poll() is None:
-            await self._server.kill()
+        for server in self._servers:
+            if server.process.poll() is None:
+                await server.kill()
 
     def excused(self) -> "Counter[str]":
-        """Keys of calls that were performed again, as those said who did so, and how often."""
-        return Counter()
+        """Keys of calls that were performed again, and how often: who was taken for dead does what it was about to do
+        when it goes on, until it knows."""
+        return Counter(
+            request["key"]
+            for request in self.service.requests
+            if any(began <= request["at"] <= knew + _ON_ITS_WAY for began, knew in self._overlaps())
+        )
+
+    def _overlaps(self) -> list[tuple[int, int]]:
+        """When an engine began to run while another still took itself for the one that does, and when that one knew."""
+        began: dict[int, int] = {}
+        knew: dict[int, int] = {}
+        for log in self.folder.glob("log-*"):
+            fence = 0
+            for entry in map(json.loads, log.read_text().splitlines()):
+                if entry["event"] == "the engine runs":
+                    fence = entry["fence"]
+                    began[fence] = _microseconds(entry["timestamp"])
+                elif entry["event"].startswith("another engine has taken over"):
+                    knew[fence] = _microseconds(entry["timestamp"])
+        return [(min(at for other, at in began.items() if other > fence), at) for fence, at in knew.items()]
 
     # What is asked of it
 
@@ -98,6 +135,8 @@ class Storm:
             link: dict[str, Any] = {"target_workflow_id": self.workflows[target], "link_type": type_}
             link |= {} if data is None else {"config": {"input": data}}
             await self._made(f"/workflows/{self.workflows[source]}/links", link)
+        self._follower = Follower(self._client, self.workflows[_FOLLOWED])
+        self.heard[_FOLLOWED] = self._follower.heard
 
     async def _made(self, path: str, body: Any) -> Any:
         answer = await self._client.post(path, json=body)
@@ -137,7 +176,7 @@ class Storm:
 
     # The storm
 
-    async def rage(self, seconds: float, disasters: list[Callable[[], Awaitable[None]]]) -> None:
+    async def rage(self, seconds: float, disasters: Sequence[Callable[[], Awaitable[None]]]) -> None:
         """Each of the disasters in turn, for so long, but all of them once at least."""
         calm = asyncio.Event()
         triggering = [asyncio.create_task(self.keep_triggering(calm)) for _ in range(_AT_ONCE)]
@@ -152,12 +191,38 @@ class Storm:
         calm.set()
         await asyncio.gather(*triggering)
 
-    async def die_and_return(self) -> None:
-        await self.kill()
-        await self.start()
+    async def a_server_dies(self) -> None:
+        await self._dies(self.random.randrange(len(self._servers)))
+
+    async def all_servers_die(self) -> None:
+        for which in range(len(self._servers)):
+            await self._dies(which)
+        await self.all_work()
+
+    async def _dies(self, which: int) -> None:
+        told = now()
+        await self._servers[which].kill()
+        self.deaths.append((told, now()))
+        self._servers[which] = self._another()
+
+    async def a_server_leaves(self) -> None:
+        """As it is told when it is to be replaced."""
+        which, told = self.random.randrange(len(self._servers)), now()
+        await self._servers[which].url()
+        assert await self._servers[which].stop() == 0
+        self.deaths.append((told, now()))
+        self._servers[which] = self._another()
+
+    async def a_server_hangs(self) -> None:
+        """For so long that the other one takes over, if it runs; then it goes on, with all that it was about to do."""
+        process = self.random.choice(self._servers).process
+        process.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(_HANGS)
+        process.send_signal(signal.SIGCONT)
 
     async def end(self, unended: Callable[[], Awaitable[int]]) -> None:
         """Nothing new; what is under way has its time."""
+        await self.all_work()
         if "tick" in self.workflows:
             answer = await self._client.post(f"/workflows/{self.workflows['tick']}/stop")
             assert answer.status_code == 200, answer.text
@@ -165,6 +230,8 @@ class Storm:
         while (left := await unended()) > 0:
             assert time.monotonic() < until, f"{left} executions do not end"
             await asyncio.sleep(0.1)
+        if self._follower is not None:
+            await self._follower.has_heard_all()
 
 
 async def cut_connections(url: str) -> None:
@@ -182,3 +249,7 @@ async def cut_connections(url: str) -> None:
 async def restart(server: Postgresql) -> None:
     await asyncio.to_thread(server.kill)
     await asyncio.to_thread(server.start)
+
+
+def _microseconds(timestamp: str) -> int:
+    return int(datetime.fromisoformat(timestamp).timestamp() * 1_000_000)

@@ -2,7 +2,7 @@
 done. `make chaos` rages for ten minutes, and says with which seed."""
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ async def test_on_sqlite_every_execution_step_and_call_is_accounted_for(tmp_path
     url = f"sqlite:///{tmp_path}/penstock.db"
     with counting(tmp_path) as service:
         storm = Storm(tmp_path, url, service, SEED)
-        await _weather(storm, [storm.die_and_return] * 3)
+        await _weather(storm, [storm.a_server_dies, storm.all_servers_die, storm.a_server_hangs, storm.a_server_leaves])
 
 
 async def test_on_postgresql_every_execution_step_and_call_is_accounted_for(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ async def test_on_postgresql_every_execution_step_and_call_is_accounted_for(tmp_
         async def power_cut() -> None:
             await restart(server)
 
-        await _weather(storm, [storm.die_and_return, cut, power_cut, storm.die_and_return, cut])
+        await _weather(storm, [storm.a_server_dies, cut, storm.a_server_hangs, power_cut, storm.all_servers_die, cut])
 
 
 async def test_on_temporal_every_execution_step_call_and_event_is_accounted_for(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ async def test_on_temporal_every_execution_step_call_and_event_is_accounted_for(
         await _weather(storm, disasters)
 
 
-async def _weather(storm: Storm, disasters: list[Callable[[], Awaitable[None]]]) -> None:
+async def _weather(storm: Storm, disasters: Sequence[Callable[[], Awaitable[None]]]) -> None:
     try:
         await storm.start()
         await storm.set_up()
