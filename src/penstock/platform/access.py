@@ -136,6 +136,8 @@ ROUTES: dict[tuple[str, str], Need] = {
     ("GET", "/workflows/{id}/executions"): _at_least(VIEWER, "workflow"),
     ("GET", "/workflows/{id}/events"): _at_least(VIEWER, "workflow"),
     ("GET", "/workflows/{id}/events/stream"): _at_least(VIEWER, "workflow"),
+    ("GET", "/projects/{id}/events/stream"): _at_least(VIEWER, "project"),
+    ("GET", "/events/stream"): SIGNED_IN,
     ("GET", "/workflows/{id}/logs"): _at_least(VIEWER, "workflow"),
     ("GET", "/workflows/{id}/logs/stream"): _at_least(VIEWER, "workflow"),
     ("GET", "/workflows/{id}/dashboard"): _at_least(VIEWER, "workflow"),

@@ -11,7 +11,7 @@ from penstock.streams.journal import (
     append,
     forget,
 )
-from penstock.streams.reading import Entry, Event, LogEntry
+from penstock.streams.reading import Entry, Event, LogEntry, Several
 from penstock.streams.sse import EventStream
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "LogEntry",
     "NewEvent",
     "NewLog",
+    "Several",
     "append",
     "forget",
 ]

@@ -1,4 +1,5 @@
-"""Who listens to what: one reader for each workflow that somebody listens to, whose rows go to all of them.
+"""Who listens to what: one reader for each place that somebody listens to, whose rows go to all of them. A place is a
+workflow; or several, which are read along the ids of all workflows as far as these are settled.
 
 A listener that comes back with the id that it saw last catches up from the database first, at its own pace, and joins
 the others when it has nothing left to read. So does one that a burst has left behind. One that does not keep up because
@@ -16,7 +17,8 @@ import structlog
 
 from penstock.storage import Database, StorageError
 from penstock.streams import journal, metrics
-from penstock.streams.reading import LAST, READ, Entry, Piece, entry_from, piece_of
+from penstock.streams.reading import LAST, READ, Batch, Entry, Piece, Place, Several, entry_from, piece_of
+from penstock.streams.settled import settled
 from penstock.streams.signals import Signals
 
 log = structlog.get_logger()
@@ -28,6 +30,8 @@ Permit = Callable[[], Awaitable[str | None]]
 """Why a listener may not listen any longer; None while it may."""
 
 _PAGE = 500
+_WINDOW = 5_000  # ids that are looked through at once, where few may be wanted
+_BREATH = 0.05  # seconds in which what several workflows have to tell comes together
 _AT_ONCE = 50  # listeners that are handed something before others get their turn
 _MOST_WAITING = 2_000  # entries that may wait for one listener; more of them it reads by itself
 _MOST_BYTES = 2 * 1024 * 1024
@@ -113,9 +117,9 @@ class Listener:
 
 
 class _Topic:
-    def __init__(self, kind: Kind, workflow_id: str, last: int) -> None:
+    def __init__(self, kind: Kind, place: Place, last: int) -> None:
         self.kind: Kind = kind
-        self.workflow_id = workflow_id
+        self.place = place
         self.last = last
         self.listeners: set[Listener] = set()
         self.stale = False
@@ -146,7 +150,8 @@ async def _hand_out(entries: Sequence[Entry], listeners: Sequence[Listener]) -> 
 class Hub:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._topics: dict[tuple[Kind, str], _Topic] = {}
+        self._topics: dict[tuple[Kind, Place], _Topic] = {}
+        self._wide: set[_Topic] = set()
         self._listeners: set[Listener] = set()
         self._signals = Signals(database, self)
         self._keeper: asyncio.Task[None] | None = None
@@ -174,13 +179,13 @@ class Hub:
         """New entries may be there, of these workflows or of any. Never raises: it runs after a commit."""
         if not self._topics:
             return
-        names = (
-            list(self._topics) if workflow_ids is None else [(k, id_) for id_ in workflow_ids for k in ("event", "log")]
-        )
-        for name in names:
-            topic = self._topics.get(name)
-            if topic is not None:
-                self._read_soon(topic)
+        if workflow_ids is None:
+            woken = set(self._topics.values())
+        else:
+            names: list[tuple[Kind, Place]] = [(kind, id_) for id_ in workflow_ids for kind in ("event", "log")]
+            woken = {self._topics[name] for name in names if name in self._topics} | self._wide
+        for topic in woken:
+            self._read_soon(topic)
 
     def _read_soon(self, topic: _Topic) -> None:
         topic.stale = True
@@ -191,34 +196,61 @@ class Hub:
         """Read what is new, once for all who listen. Wake-ups that come meanwhile make it look again."""
         try:
             while topic.stale and topic.listeners:
+                if topic in self._wide:
+                    await asyncio.sleep(_BREATH)
                 topic.stale = False
-                entries = await self.after(topic.kind, topic.workflow_id, topic.last)
-                if entries:
-                    topic.last = entries[-1].id
-                    await _hand_out(entries, list(topic.listeners))
-                if len(entries) == _PAGE:
+                batch = await self._next(topic.kind, topic.place, topic.last)
+                topic.last = batch.reached
+                if batch.entries:
+                    await _hand_out(batch.entries, list(topic.listeners))
+                if batch.more:
                     topic.stale = True
         except StorageError as error:
             # They resume from where they were, when the database is back.
-            log.warning("a stream cannot be read", workflow_id=topic.workflow_id, error=str(error))
+            name = topic.place if isinstance(topic.place, str) else topic.place.name
+            log.warning("a stream cannot be read", of=name, error=str(error))
             for listener in topic.listeners:
                 listener.end("the database cannot be reached; resume from the last id")
         finally:
             topic.reader = None
 
+    async def _next(self, kind: Kind, place: Place, position: int) -> Batch:
+        if isinstance(place, Several):
+            return await self._next_of_several(kind, place, position)
+        entries = await self.after(kind, place, position)
+        return Batch(entries, entries[-1].id if entries else position, len(entries) == _PAGE)
+
+    async def _next_of_several(self, kind: Kind, place: Several, position: int) -> Batch:
+        horizon = await settled(self._database, kind)
+        if horizon is None:
+            return Batch((), position, more=True)
+        upto = min(horizon, position + _WINDOW)
+        if upto <= position:
+            return Batch((), position, more=False)
+        params = dict(place.params)
+        rows = await self._database.slow(place.statement, after=position, upto=upto, limit=_PAGE, **params)
+        entries = [entry_from(kind, row) for row in rows]
+        if len(entries) == _PAGE:
+            upto = entries[-1].id
+        return Batch(entries, upto, upto < horizon)
+
     async def after(self, kind: Kind, workflow_id: str, id_: int) -> Sequence[Entry]:
         rows = await self._database.all(READ[kind], workflow_id=workflow_id, after=id_, limit=_PAGE)
         return [entry_from(kind, row) for row in rows]
 
-    async def newest(self, kind: Kind, workflow_id: str) -> int:
-        row = await self._database.one(LAST[kind], workflow_id=workflow_id)
-        return int(row[0] or 0) if row is not None else 0
+    async def newest(self, kind: Kind, place: Place) -> int:
+        if isinstance(place, str):
+            row = await self._database.one(LAST[kind], workflow_id=place)
+            return int(row[0] or 0) if row is not None else 0
+        while (horizon := await settled(self._database, kind)) is None:
+            pass  # it has waited already
+        return horizon
 
     @asynccontextmanager
     async def listen(
         self,
         kind: Kind,
-        workflow_id: str,
+        place: Place,
         *,
         matches: Matches,
         permit: Permit,
@@ -227,7 +259,7 @@ class Hub:
     ) -> AsyncIterator[tuple[Listener, AsyncIterator[bytes]]]:
         """A listener, and first what it missed since `after`; without that, only what is new from now on."""
         self._signals.want()
-        start = await self.newest(kind, workflow_id) if after is None else after
+        start = await self.newest(kind, place) if after is None else after
         listener = Listener(matches, permit, permit_key, start)
         self._listeners.add(listener)
         if self._closed:
@@ -235,35 +267,37 @@ class Hub:
         if self._keeper is None:
             self._keeper = self._loop.create_task(self._keep())
         try:
-            yield listener, self.missed(kind, workflow_id, listener)
+            yield listener, self.missed(kind, place, listener)
         finally:
             self._listeners.discard(listener)
-            topic = self._topics.get((kind, workflow_id))
+            topic = self._topics.get((kind, place))
             if topic is not None:
                 topic.listeners.discard(listener)
                 if not topic.listeners:
-                    del self._topics[kind, workflow_id]
+                    del self._topics[kind, place]
+                    self._wide.discard(topic)
             if not self._listeners:
                 self._rest()
 
-    async def missed(self, kind: Kind, workflow_id: str, listener: Listener) -> AsyncIterator[bytes]:
+    async def missed(self, kind: Kind, place: Place, listener: Listener) -> AsyncIterator[bytes]:
         """What it does not have yet; at the end it is among the others."""
         while listener.reason is None:
-            entries = await self.after(kind, workflow_id, listener.position)
-            if entries:
-                listener.read(entries[-1].id)
-                if frames := piece_of(entries, listener.matches).frames:
-                    yield frames
-            if len(entries) == _PAGE:
+            batch = await self._next(kind, place, listener.position)
+            listener.read(batch.reached)
+            if frames := piece_of(batch.entries, listener.matches).frames:
+                yield frames
+            if batch.more:
                 await asyncio.sleep(0)
-            elif self._join(kind, workflow_id, listener):
+            elif self._join(kind, place, listener):
                 return
 
-    def _join(self, kind: Kind, workflow_id: str, listener: Listener) -> bool:
+    def _join(self, kind: Kind, place: Place, listener: Listener) -> bool:
         """From here on it hears what all hear, unless they are ahead of it. Nothing may wait between look and join."""
-        topic = self._topics.get((kind, workflow_id))
+        topic = self._topics.get((kind, place))
         if topic is None:
-            topic = self._topics[kind, workflow_id] = _Topic(kind, workflow_id, listener.position)
+            topic = self._topics[kind, place] = _Topic(kind, place, listener.position)
+            if isinstance(place, Several):
+                self._wide.add(topic)
             # A commit may have come between its last read and now, when nobody was there to be woken.
             self._read_soon(topic)
         elif topic.last > listener.position:

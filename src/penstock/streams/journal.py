@@ -26,7 +26,7 @@ STATUSES = ("pending", "running", "completed", "failed", "cancelled")
 HOUR = 3600 * 1_000_000
 CHANNEL = "penstock_streams"
 PROCESS = secrets.token_hex(8)
-_LOCK_CLASS = 0x7065_6E73
+LOCK_CLASS = 0x7065_6E73
 # Not one lock for each workflow: a batch may touch thousands, and PostgreSQL's table of locks is small.
 _LANES = 64
 _LONGEST_SILENCE = "4000"  # milliseconds, from here to the commit
@@ -215,7 +215,7 @@ async def _take_lanes(tx: Transaction, workflow_ids: Iterable[str]) -> None:
         await tx.run_text(
             "SELECT set_config('idle_in_transaction_session_timeout', $3, true), pg_advisory_xact_lock($1::int, lane) "
             "FROM unnest($2::int[]) AS lane",
-            _LOCK_CLASS,
+            LOCK_CLASS,
             lanes,
             _LONGEST_SILENCE,
         )

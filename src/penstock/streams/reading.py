@@ -51,6 +51,26 @@ class Piece(msgspec.Struct, frozen=True, gc=False):
     frames: bytes
 
 
+class Several(msgspec.Struct, frozen=True):
+    """Entries of several workflows: what `statement` finds `after` an id and up to another (`upto`), by their ids."""
+
+    name: str
+    statement: Statement
+    params: tuple[tuple[str, Any], ...]
+
+
+Place = str | Several
+"""A workflow by its id, or several."""
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """What was read, up to which id everything is known now, and whether there is more to be read at once."""
+
+    entries: Sequence[Entry]
+    reached: int
+    more: bool
+
+
 EVENT_COLUMNS = (
     events.c.id,
     events.c.type,

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from penstock.streams.hub import Hub, Kind, Listener, Matches, Permit, end_frame
+from penstock.streams.reading import Place
 
 _COMMENT_EVERY = 15.0
 _HEADERS = [
@@ -21,7 +22,7 @@ class EventStream:
         self,
         hub: Hub,
         kind: Kind,
-        workflow_id: str,
+        place: Place,
         *,
         matches: Matches,
         permit: Permit,
@@ -31,7 +32,7 @@ class EventStream:
     ) -> None:
         """`expires_at` (seconds since 1970): when the access token that opened it does."""
         self._hub = hub
-        self._what = kind, workflow_id
+        self._what = kind, place
         self._how: dict[str, Any] = {"matches": matches, "permit": permit, "permit_key": permit_key, "after": after}
         self._expires_at = expires_at
 

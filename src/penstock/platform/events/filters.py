@@ -44,7 +44,11 @@ class Filters(msgspec.Struct, frozen=True):
 
 
 def _matches(event: Event, values: dict[str, Any]) -> bool:
-    return "type" not in values or event.type == values["type"]
+    if "type" not in values:
+        return True
+    # All that begin so: a stream's list of types need not be known beforehand.
+    wanted: str = values["type"]
+    return event.type.startswith(wanted[:-1]) if wanted.endswith("*") else event.type == wanted
 
 
 def _matches_log(entry: LogEntry, level: int, values: dict[str, Any]) -> bool:

@@ -3,13 +3,14 @@
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Table, bindparam, func, select
+from sqlalchemy import Table, Text, bindparam, func, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ColumnElement
 
+from penstock.platform.workflows.lists import within_reach
 from penstock.storage import Statement
-from penstock.storage.platform_tables import events
+from penstock.storage.platform_tables import companies, events, projects, workflows
 from penstock.streams.reading import EVENT_COLUMNS
 
 
@@ -28,6 +29,25 @@ def listing(filters: frozenset[str]) -> tuple[Statement, Statement]:
         Statement(items.limit(bindparam("limit")).offset(bindparam("offset"))),
         Statement(select(func.count()).select_from(events).where(*where)),
     )
+
+
+# By the beginning of their type, too: most are of tasks, and those who listen to many workflows want the others.
+_streamed = (
+    select(*EVENT_COLUMNS)
+    .join(workflows, workflows.c.id == events.c.workflow_id)
+    .join(projects, projects.c.id == workflows.c.project_id)
+    .where(
+        events.c.id > bindparam("after"),
+        events.c.id <= bindparam("upto"),
+        func.substr(events.c.type, 1, func.length(bindparam("beginning", type_=Text))) == bindparam("beginning"),
+    )
+    .order_by(events.c.id)
+    .limit(bindparam("limit"))
+)
+STREAM_OF_PROJECT = Statement(_streamed.where(projects.c.id == bindparam("project_id")))
+STREAM_OF_ALL = Statement(
+    _streamed.join(companies, companies.c.id == projects.c.company_id).where(within_reach()),
+)
 
 
 class Unindexed(ColumnElement[str]):

@@ -1,4 +1,4 @@
-"""/workflows/{id}/events and its stream."""
+"""/workflows/{id}/events and its stream; the streams of a project and of all that one can see."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from litestar import Request, get
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer
-from penstock.http.openapi import PAGING, PERIOD, Fields, listed, query
+from penstock.http.openapi import PAGING, PERIOD, Fields, listed, problems, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.events import queries
 from penstock.platform.events.filters import EVENT_FILTERS, filters_from
 from penstock.platform.events.openapi import AFTER, EVENT, EXECUTION_ID, RESUME, streamed
-from penstock.platform.events.streaming import open_stream
+from penstock.platform.events.streaming import open_stream, open_stream_of_all, open_stream_of_project
 from penstock.platform.executions.queries import COUNTS, counts_from
 from penstock.platform.paging import Page
 from penstock.platform.parts import parts_of
@@ -21,6 +21,7 @@ from penstock.streams.reading import Event, event_from
 Req = Request[Any, Any, Any]
 _TAGS = ["events"]
 _FILTERS: Fields = {"type": ("workflow.completed", "Of this type only.")} | EXECUTION_ID | PERIOD
+_STREAMED: Fields = _FILTERS | {"type": ("workflow.*", "Of this type only; with `*` at its end, of all that begin so.")}
 
 
 @get(
@@ -55,11 +56,40 @@ async def list_events(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
         " unless `Last-Event-ID` or `after` says where to resume: then nothing is lost and nothing comes twice. A"
         " comment comes every 15 seconds. `event: end` says why the server closes the stream."
     ),
-    operation_class=query(_FILTERS | AFTER, heeds=RESUME),
+    operation_class=query(_STREAMED | AFTER, heeds=RESUME),
     responses=streamed("Until one side closes it."),
 )
 async def stream_events(request: Req, id: FromPath[str]) -> EventStream:  # noqa: A002
     return open_stream(request, "event", EVENT_FILTERS)
 
 
-HANDLERS = [list_events, stream_events]
+_OF_SEVERAL = "As the stream of a workflow; ids grow over all workflows, so that one id is enough to resume."
+
+
+@get(
+    "/projects/{id:str}/events/stream",
+    guards=[guard],
+    tags=_TAGS,
+    summary="The events of all workflows of a project as they happen",
+    description=_OF_SEVERAL,
+    operation_class=query(_STREAMED | AFTER, heeds=RESUME),
+    responses=streamed("Until one side closes it."),
+)
+async def stream_project_events(request: Req, id: FromPath[str]) -> EventStream:  # noqa: A002
+    return open_stream_of_project(request, EVENT_FILTERS)
+
+
+@get(
+    "/events/stream",
+    guards=[guard],
+    tags=_TAGS,
+    summary="The events of all workflows that I can access, as they happen",
+    description=_OF_SEVERAL,
+    operation_class=query(_STREAMED | AFTER, heeds=RESUME),
+    responses=streamed("Until one side closes it.") | problems((401, "Not signed in.")),
+)
+async def stream_all_events(request: Req) -> EventStream:
+    return open_stream_of_all(request, EVENT_FILTERS)
+
+
+HANDLERS = [list_events, stream_events, stream_project_events, stream_all_events]

@@ -29,7 +29,7 @@ from penstock.streams import STATUSES
 FILTERS = ("project_id", "status", "trigger_type", "since", "until")
 MOST_COUNTED = 5_000
 _FEW = 5_000
-_NEWEST = 20_000
+_NEWEST = 10_000
 _SAID_BY_COUNTERS = frozenset({"project_id", "status"})
 _COVERED = frozenset({"trigger_type", "since", "until"})  # by the index of all executions
 
