@@ -214,8 +214,9 @@ class Storm:
         self._servers[which] = self._another()
 
     async def a_server_hangs(self) -> None:
-        """For so long that the other one takes over, if it runs; then it goes on, with all that it was about to do."""
-        process = self.random.choice(self._servers).process
+        """The one that runs the engine, for so long that the other one takes over; then it goes on with what it was
+        about to do."""
+        process = max(self._servers, key=_since_when_it_runs).process
         process.send_signal(signal.SIGSTOP)
         await asyncio.sleep(_HANGS)
         process.send_signal(signal.SIGCONT)
@@ -232,6 +233,12 @@ class Storm:
             await asyncio.sleep(0.1)
         if self._follower is not None:
             await self._follower.has_heard_all()
+
+
+def _since_when_it_runs(server: Server) -> int:
+    """By the number that the engine got; 0 when it has not run yet."""
+    entries = map(json.loads, server.log.read_text().splitlines())
+    return max((int(entry["fence"]) for entry in entries if entry["event"] == "the engine runs"), default=0)
 
 
 async def cut_connections(url: str) -> None:
