@@ -13,7 +13,10 @@ CONSOLE := src/penstock/console/static/index.html
 WEB_SOURCES := $(shell find web/src web/public web/scripts -type f ! -name schema.d.ts) web/index.html web/vite.config.ts
 WEB_PACKAGES := web/node_modules/.installed-from
 
-.PHONY: help run console types test fuzz chaos histories lint fmt docs bench lock clean nginx
+# Two at a time, and all of them to their ends: what is wrong is said at once.
+TOGETHER := $(MAKE) -s --no-print-directory -j2 -k
+
+.PHONY: help run console types test fuzz chaos histories lint fmt docs bench lock clean nginx chromium web-tests style python-types web-types
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -30,10 +33,12 @@ types: $(VENV)/.run $(WEB_PACKAGES) ## write the console's types anew, from our 
 	@$(BIN)/python web/scripts/openapi.py > web/node_modules/.openapi.json
 	@cd web && npm run --silent types
 
-test: $(VENV)/.dev $(NODE_PEERS) $(CONSOLE) nginx ## set up what is needed, then run every test
-	@web/scripts/chromium.sh
-	@cd web && npm run --silent test
+test: ## set up what is needed, then run every test
+	@$(TOGETHER) $(VENV)/.dev $(CONSOLE) $(NODE_PEERS) chromium web-tests
 	@$(BIN)/pytest -n auto --dist=worksteal
+
+web-tests: $(WEB_PACKAGES)
+	@cd web && npm run --silent test
 
 fuzz: $(VENV)/.dev ## send what nobody would: requests made up from our own OpenAPI document
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-200} FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(BIN)/pytest tests/platform/test_openapi_holds.py
@@ -44,10 +49,19 @@ chaos: $(VENV)/.dev ## kill and halt servers, workers, their database and Tempor
 histories: $(VENV)/.dev ## record executions on Temporal anew, which every later change must walk in the same way
 	@$(BIN)/pytest -q tests/engine/temporal/record_histories.py
 
-lint: $(VENV)/.dev types ## what a change must pass before its tests
+lint: ## what a change must pass before its tests
+	@$(TOGETHER) $(VENV)/.dev $(WEB_PACKAGES)
+	@$(TOGETHER) python-types style web-types
+
+style: $(VENV)/.dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+
+# One process: mypy's own workers are given up on a machine that is slow to start them.
+python-types: $(VENV)/.dev
 	@$(BIN)/mypy
+
+web-types: types
 	@cd web && npm run --silent check
 
 fmt: $(VENV)/.dev ## bring the code into shape
@@ -99,6 +113,10 @@ nginx:
 	  { $$install || { apt-get update -qq && $$install; }; } >/dev/null && exit 0; \
 	fi; \
 	echo "nginx is missing (on Debian and Ubuntu: apt install nginx); deploy/nginx/penstock.conf is not tested." >&2
+
+# After nginx: packages of the system are installed one at a time.
+chromium: nginx
+	@web/scripts/chromium.sh
 
 # Tests sign in at real identity providers, and those are written for Node.
 $(NODE_PEERS): tests/peers/package-lock.json | $(VENV)/.dev
