@@ -16,7 +16,7 @@ WEB_PACKAGES := web/node_modules/.installed-from
 # Two at a time, and all of them to their ends: what is wrong is said at once.
 TOGETHER := $(MAKE) -s --no-print-directory -j2 -k
 
-.PHONY: help run console types test fuzz chaos histories lint fmt docs bench lock clean nginx chromium web-tests style python-types web-types
+.PHONY: help run console types test fuzz chaos histories lint fmt docs bench lock clean programs chromium web-tests style python-types web-types
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -103,19 +103,21 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $(VENV)/.run $@
 
-# The configuration that we hand out is tested with a real nginx. Who may install packages has it installed (and not
-# started: RUNLEVEL); everybody else is told what is not tested.
-nginx:
-	@PATH="$$PATH:/usr/sbin:/usr/local/sbin"; command -v nginx >/dev/null && exit 0; \
+# The configuration that we hand out is tested with a real nginx, and MQTT 5 with a real broker. Who may install packages
+# has them installed (and not started: RUNLEVEL); everybody else is told what is not tested.
+programs:
+	@PATH="$$PATH:/usr/sbin:/usr/local/sbin"; missing=""; \
+	for name in nginx mosquitto; do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
+	[ -n "$$missing" ] || exit 0; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo "Installing nginx, which the tests of deploy/nginx need …"; \
-	  export RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive; install="apt-get install -qq -y --no-install-recommends nginx"; \
+	  echo "Installing$$missing, which some tests need …"; \
+	  export RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive; install="apt-get install -qq -y --no-install-recommends$$missing"; \
 	  { $$install || { apt-get update -qq && $$install; }; } >/dev/null && exit 0; \
 	fi; \
-	echo "nginx is missing (on Debian and Ubuntu: apt install nginx); deploy/nginx/penstock.conf is not tested." >&2
+	echo "Missing:$$missing (on Debian and Ubuntu: apt install$$missing); tests that need them are left out." >&2
 
-# After nginx: packages of the system are installed one at a time.
-chromium: nginx
+# After these: packages of the system are installed one at a time.
+chromium: programs
 	@web/scripts/chromium.sh
 
 # Tests sign in at real identity providers, and those are written for Node.

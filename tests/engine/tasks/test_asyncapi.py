@@ -18,6 +18,7 @@ from starlette.websockets import WebSocket
 
 from penstock.engine.faults import Fault
 from penstock.engine.tasks import asyncapi
+from penstock.engine.tasks.asyncapi.document import Document
 from penstock.engine.tasks.work import Work
 from tests.platform.iam.certificates import Authority
 
@@ -113,6 +114,12 @@ def nats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[brokers.Ports]:
 @pytest.fixture(scope="module")
 def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     with brokers.valkey(tmp_path_factory.mktemp("valkey")) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def mosquitto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    with brokers.mosquitto(tmp_path_factory.mktemp("mosquitto")) as port:
         yield port
 
 
@@ -214,11 +221,14 @@ async def test_over_a_websocket_messages_go_both_ways(web: str, tmp_path: Path) 
         assert (await fault_of(given | {"channel": "hook", "subscription": {}}, work)).error.title == "No WebSocket"
 
 
-@pytest.fixture(params=["nats", "mqtt", "redis"])
+@pytest.fixture(params=["nats", "mqtt", "mqtt5", "redis"])
 def broker(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     """A task's arguments, for a broker of each kind."""
     if request.param == "redis":
         return third(tmp_path, "redis", f"127.0.0.1:{request.getfixturevalue('valkey')}")
+    if request.param == "mqtt5":
+        port = request.getfixturevalue("mosquitto")
+        return third(tmp_path, "mqtt5", f"127.0.0.1:{port}", "chat/rooms/7") | {"authentication": BASIC}
     port = getattr(request.getfixturevalue("nats"), request.param)
     address = "chat/rooms/7" if request.param == "mqtt" else "chat.rooms.7"
     return third(tmp_path, request.param, f"127.0.0.1:{port}", address) | {"authentication": BASIC}
@@ -238,6 +248,8 @@ async def test_what_is_published_to_a_broker_is_received_from_it(broker: dict[st
     if "nats" in str(said(work)):
         assert first["headers"]["X-Foo"] == "bar"
         assert first["headers"]["Nats-Msg-Id"] == "key-1"
+    elif "mqtt5" in str(said(work)):
+        assert first["headers"] == {"Idempotency-Key": "key-1", "X-Foo": "bar", "topic": "chat/rooms/7"}
     else:
         assert any("have no headers: they are left out" in each for each in said(work))
 
@@ -249,6 +261,24 @@ async def test_a_message_over_the_limit_is_refused(broker: dict[str, Any], tmp_p
             await asyncapi.perform(broker | {"operation": "say", "message": {"payload": "x" * 3_000}}, work)
             await asyncio.wait({listening}, timeout=0.05)
         assert "more than 2,000 bytes" in str(await listening)
+
+
+@pytest.mark.parametrize(
+    ("server", "named"),
+    [
+        ({"protocol": "mqtt", "protocolVersion": "5.0"}, "mqtt5"),
+        ({"protocol": "mqtt", "protocolVersion": "3.1.1"}, "mqtt"),
+        ({"protocol": "mqtts", "protocolVersion": 5}, "mqtt5 in TLS"),
+        ({"protocol": "mqtt5", "host": "mqtts://broker"}, "mqtt5 in TLS"),
+        ({"protocol": "mqtt5", "host": "mqtt://broker"}, "mqtt5"),
+    ],
+)
+def test_the_fifth_version_of_mqtt_has_two_names(server: dict[str, Any], named: str) -> None:
+    described = {"host": "broker", **server}
+    operation = {"channel": {"address": "a"}, "bindings": {"mqtt": {"qos": 2}}}
+    data = {"asyncapi": "3.0.0", "servers": {"main": described}, "operations": {"say": operation}}
+    target = Document(data, "here").target({"operation": "say", "protocol": named.split(maxsplit=1)[0]})
+    assert (target.protocol + (" in TLS" if target.tls else ""), target.bindings) == (named, {"qos": 2})
 
 
 @pytest.mark.parametrize("listens", [False, True])
@@ -269,17 +299,18 @@ async def test_a_broker_is_left_when_the_reader_is_cancelled(
         assert asyncio.all_tasks() == before
 
 
-@pytest.mark.parametrize("protocol", ["tls", "mqtts", "rediss"])
+@pytest.mark.parametrize("protocol", ["tls", "mqtts", "secure-mqtt5", "rediss"])
 async def test_in_tls_the_certificate_is_checked_against_the_name_of_the_host(
     protocol: str,
     nats: brokers.Ports,
+    mosquitto: int,
     valkey: int,
     certified: Certified,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certified.authority))
-    plain = {"mqtts": nats.mqtt, "rediss": valkey}
+    plain = {"mqtts": nats.mqtt, "secure-mqtt5": mosquitto, "rediss": valkey}
     policy = {} if protocol == "rediss" else {"authentication": BASIC}
     say = {"operation": "say", "message": {"payload": {}}} | policy
     async with contextlib.AsyncExitStack() as stack:
@@ -301,10 +332,13 @@ async def test_nats_is_not_told_a_password_in_the_clear_where_tls_is_meant(nats:
     assert "does not ask for TLS" in str(fault)
 
 
-@pytest.mark.parametrize("protocol", ["nats", "mqtt"])
-async def test_a_wrong_password_is_told_as_such(nats: brokers.Ports, tmp_path: Path, protocol: str) -> None:
+@pytest.mark.parametrize("protocol", ["nats", "mqtt", "mqtt5"])
+async def test_a_wrong_password_is_told_as_such(
+    nats: brokers.Ports, mosquitto: int, tmp_path: Path, protocol: str
+) -> None:
     wrong = {"authentication": {"basic": {"username": "user", "password": "s3cret"}}}
-    given = third(tmp_path, protocol, f"127.0.0.1:{getattr(nats, protocol)}", "chat") | wrong
+    port = mosquitto if protocol == "mqtt5" else getattr(nats, protocol)
+    given = third(tmp_path, protocol, f"127.0.0.1:{port}", "chat") | wrong
     async with working(files=tmp_path) as work:
         fault = await fault_of(given | {"operation": "say", "message": {"payload": {}}}, work)
     assert fault.error.type.endswith("/communication")
@@ -312,7 +346,7 @@ async def test_a_wrong_password_is_told_as_such(nats: brokers.Ports, tmp_path: P
     assert "s3cret" not in str(fault)
 
 
-@pytest.mark.parametrize("protocol", ["http", "ws", "nats", "mqtt", "redis"])
+@pytest.mark.parametrize("protocol", ["http", "ws", "nats", "mqtt", "mqtt5", "redis"])
 async def test_no_protocol_reaches_what_is_not_allowed(tmp_path: Path, protocol: str) -> None:
     given = third(tmp_path, protocol, "127.0.0.1:9", "chat") | {"operation": "say", "message": {"payload": {}}}
     async with working(files=tmp_path, deny=("127.0.0.0/8",)) as work:
@@ -347,7 +381,7 @@ async def test_a_channel_and_a_server_are_filled_from_message_and_variables(web:
         ({"server": {"name": "other"}}, "no server other; it has: main"),
         ({"protocol": "mqtt"}, "no server with protocol mqtt"),
         ({"operation": None, "channel": "news"}, "no channel news; it has: chat"),
-        ({}, "'kafka' is none of those that can be called: http, mqtt, nats, redis, ws"),
+        ({}, "'kafka' is none of those that can be called: http, mqtt, mqtt5, nats, redis, ws"),
     ],
 )
 async def test_what_the_document_does_not_have_is_told_with_what_it_has(

@@ -25,6 +25,7 @@ _CLIENTS = {
     "http": ("over_http", ""),
     "ws": ("over_websocket", ""),
     "mqtt": ("over_mqtt", "mqtt"),
+    "mqtt5": ("over_mqtt", "mqtt"),
     "nats": ("over_nats", "nats"),
     "redis": ("over_redis", "redis"),
 }

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.engine import faults
-from penstock.engine.tasks.asyncapi.target import Target, family, place_of
+from penstock.engine.tasks.asyncapi.target import Target, family, place_of, versioned
 
 _MOST_HOPS = 10
 _LISTED = 20
@@ -34,7 +34,8 @@ class Document:
         server = self._server(channel, arguments)
         place = self._place(server, arguments)
         kind = self._message(channel, operation)
-        bindings = self._mapping(self._mapping(operation.get("bindings")).get(place.protocol))
+        described = self._mapping(operation.get("bindings"))
+        bindings = self._mapping(described.get(place.protocol) or described.get(place.protocol.rstrip("5")))
         correlation = self._mapping(kind.get("correlationId")).get("location")
         content_type = kind.get("contentType") or self._data.get("defaultContentType") or _JSON
         return Target(
@@ -93,7 +94,7 @@ class Document:
         protocol = arguments.get("protocol")
         for name in names:
             server = self._mapping(servers.get(name))
-            if protocol is None or family(str(server.get("protocol"))) == protocol:
+            if protocol is None or family(_protocol(server)) == protocol:
                 return server
         raise _missing("server", f"with protocol {protocol}" if protocol else "for the channel", list(servers))
 
@@ -117,7 +118,7 @@ class Document:
         path = server.get("pathname") if self._is_third else ""
         return place_of(
             _PLACEHOLDER.sub(value, str(address or "")),
-            str(server.get("protocol")),
+            _protocol(server),
             _PLACEHOLDER.sub(value, str(path or "")),
         )
 
@@ -180,6 +181,10 @@ def located(location: Any, message: Mapping[str, Any]) -> Any:
     part = {"$message.header": "headers", "$message.payload": "payload"}.get(source)
     found = pointed(message.get(part), pointer) if part is not None else None
     return found if isinstance(found, str | int | float) and not isinstance(found, bool) else None
+
+
+def _protocol(server: Mapping[str, Any]) -> str:
+    return versioned(str(server.get("protocol")), server.get("protocolVersion"))
 
 
 def _last(reference: Any) -> str:

@@ -1,4 +1,5 @@
-"""AsyncAPI over MQTT 3.1.1, whose messages have no headers. At least once, unless the document says otherwise."""
+"""AsyncAPI over MQTT: 3.1.1, whose messages have no headers, and 5, whose messages have user properties. At least once,
+unless the document says otherwise."""
 
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -6,6 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import aiomqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
 
 from penstock.engine import faults
 from penstock.engine.tasks import reaching
@@ -15,12 +18,19 @@ from penstock.engine.tasks.event_stream import too_large
 from penstock.engine.tasks.work import Work
 
 _MOST_WAITING = 10_000
+_VERSIONS = {"mqtt": aiomqtt.ProtocolVersion.V311, "mqtt5": aiomqtt.ProtocolVersion.V5}
 
 
 async def publish(target: Target, message: Outbound, work: Work) -> None:
     async with _connected(target, work) as client:
         retain = target.bindings.get("retain") is True
-        await client.publish(target.address, message.payload, qos=_quality(target), retain=retain)
+        await client.publish(
+            target.address,
+            message.payload,
+            qos=_quality(target),
+            retain=retain,
+            properties=_properties(target, message, work) if target.protocol == "mqtt5" else None,
+        )
 
 
 async def subscribe(target: Target, work: Work) -> AsyncGenerator[Inbound]:
@@ -29,7 +39,19 @@ async def subscribe(target: Target, work: Work) -> AsyncGenerator[Inbound]:
         async for message in client.messages:
             if len(message.payload) > work.tools.limits.answer_bytes:
                 raise too_large(work.tools.limits.answer_bytes, str(target))
-            yield Inbound(message.payload, {"topic": str(message.topic)})
+            yield Inbound(message.payload, {**_headers(message), "topic": str(message.topic)})
+
+
+def _properties(target: Target, message: Outbound, work: Work) -> Properties:
+    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+    properties.ContentType = target.content_type
+    properties.UserProperty = list({"Idempotency-Key": work.key, **message.headers}.items())
+    return properties
+
+
+def _headers(message: aiomqtt.Message) -> dict[str, str]:
+    """Version 3.1.1 has none."""
+    return {str(name): str(value) for name, value in getattr(message.properties, "UserProperty", None) or ()}
 
 
 def _quality(target: Target) -> int:
@@ -48,7 +70,7 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[aiomqtt.Client
             target.port,
             username=user if user is not None else ("token" if password else None),
             password=password,
-            protocol=aiomqtt.ProtocolVersion.V311,
+            protocol=_VERSIONS[target.protocol],
             timeout=reaching.CONNECT_SECONDS,
             max_queued_incoming_messages=_MOST_WAITING,
             tls_context=tls,

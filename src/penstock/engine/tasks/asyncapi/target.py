@@ -18,12 +18,14 @@ _PROTOCOLS = {
     "mqtt": ("mqtt", False, 1883),
     "mqtts": ("mqtt", True, 8883),
     "secure-mqtt": ("mqtt", True, 8883),
+    "mqtt5": ("mqtt5", False, 1883),
+    "secure-mqtt5": ("mqtt5", True, 8883),
     "redis": ("redis", False, 6379),
     "rediss": ("redis", True, 6379),
     "nats": ("nats", False, 4222),
     "tls": ("nats", True, 4222),
 }
-BUILT = ("http", "mqtt", "nats", "redis", "ws")
+BUILT = ("http", "mqtt", "mqtt5", "nats", "redis", "ws")
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -82,6 +84,12 @@ def family(protocol: str) -> str:
     return _PROTOCOLS.get(protocol, (protocol, False, 0))[0]
 
 
+def versioned(protocol: str, version: Any) -> str:
+    """Documents call it `mqtt5`, or `mqtt` in version 5."""
+    is_fifth = family(protocol) == "mqtt" and str(version).partition(".")[0] == "5"
+    return {"mqtt": "mqtt5"}.get(protocol, "secure-mqtt5") if is_fifth else protocol
+
+
 def place_of(url: str, protocol: str, path: str) -> Place:
     try:
         parts = urlsplit(url if "://" in url else f"{protocol}://{url}")
@@ -92,7 +100,8 @@ def place_of(url: str, protocol: str, path: str) -> Place:
     if not host:
         raise faults.configuration("Not a server", "the AsyncAPI document's server has no host that can be called")
     # A scheme of the same kind says more than the protocol: `mqtts://` of protocol mqtt.
-    name = parts.scheme if family(parts.scheme) == family(protocol) else protocol
+    scheme = versioned(parts.scheme, 5) if family(protocol) == "mqtt5" else parts.scheme
+    name = scheme if family(scheme) == family(protocol) else protocol
     if name not in _PROTOCOLS:
         raise faults.configuration(
             "Protocol not supported", f"{protocol[:50]!r} is none of those that can be called: {', '.join(BUILT)}"
