@@ -24,25 +24,46 @@ class Form(dict[str, str]):
         return self.get(name, "").strip().lower() in {"1", "true", "on", "yes"}
 
 
+async def read_body(request: Request[Any, Any, Any]) -> bytes:
+    """All of it. Litestar's own way through a stream costs three times as much."""
+    scope: Any = request.scope
+    body: bytes | None = scope.get("body")
+    if body is None:
+        chunks, more = [], True
+        while more:
+            message: Any = await request.receive()
+            if message["type"] == "http.disconnect":
+                raise Invalid("the caller left before the body was whole")
+            chunks.append(message.get("body", b""))
+            more = message.get("more_body", False)
+        body = scope["body"] = b"".join(chunks)
+    return body
+
+
 async def read_form(request: Request[Any, Any, Any], *texts: str, flags: tuple[str, ...] = ()) -> Form:
     """The fields of a form, or the same as members of a JSON object, where others than these are a mistake."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/x-www-form-urlencoded":
-        return parse_query(await request.body())
+        return parse_query(await read_body(request))
     if kind == "multipart/form-data":
         return await _multipart(request)
     if kind == "application/json":
-        return _from_json(await request.body(), texts, flags)
-    if not kind and not await request.body():
+        return _from_json(await read_body(request), texts, flags)
+    if not kind and not await read_body(request):
         return Form()
     raise WrongType("send application/x-www-form-urlencoded, multipart/form-data or application/json")
+
+
+async def read_optional_json(request: Request[Any, Any, Any], kind: type[T]) -> T:
+    """The same, but no body is one without members."""
+    return await read_json(request, kind) if await read_body(request) else kind()
 
 
 async def read_json(request: Request[Any, Any, Any], kind: type[T]) -> T:
     """A JSON body of exactly these members; what is wrong with it is said member by member."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise WrongType("send application/json")
-    members = _json_object(await request.body())
+    members = _json_object(await read_body(request))
     for name in members.keys() - set(kind.__struct_encode_fields__):
         raise _wrong(name, "no such member")
     try:

@@ -10,6 +10,7 @@ from litestar.params import FromPath
 from sqlalchemy import bindparam, false, select
 
 from penstock.http.answers import Answer, call_of, json
+from penstock.http.bodies import read_body
 from penstock.http.openapi import answer, problems
 from penstock.platform import audit
 from penstock.platform.access import access_of, guard
@@ -86,7 +87,7 @@ class _Receive(Operation):
 async def receive(request: Request[Any, Any, Any], id: FromPath[str]) -> Answer:  # noqa: A002
     parts, call, access = parts_of(request), call_of(request), access_of(request)
     headers = {name.lower(): value for name, value in request.headers.items()}
-    events = read_events(headers, await request.body())
+    events = read_events(headers, await read_body(request))
     if parts.engine is None:
         raise Conflict("this server has no engine (setting `engine`), so nobody would ever consume an event")
     if await parts.database.one(_WAITING_BEYOND, project_id=id, most=_MOST_WAITING) is not None:

@@ -6,7 +6,7 @@ from litestar import Request, post
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
-from penstock.http.bodies import read_json
+from penstock.http.bodies import read_optional_json
 from penstock.http.openapi import answer, json_body, problems
 from penstock.platform.access import access_of, guard
 from penstock.platform.executions import control
@@ -62,7 +62,7 @@ async def resume(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     ),
 )
 async def rerun(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
-    body = await read_json(request, Rerun) if await request.body() else Rerun()
+    body = await read_optional_json(request, Rerun)
     new = await control.rerun(parts_of(request), call_of(request), access_of(request), id, body)
     response = json(new, status=201)
     response.headers.append((b"location", f"/api/v1/executions/{new.id}".encode()))

@@ -6,7 +6,7 @@ from litestar import Request, get, post
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
-from penstock.http.bodies import read_json
+from penstock.http.bodies import read_optional_json
 from penstock.http.openapi import PAGING, PERIOD, Choices, Fields, answer, listed, problems, query
 from penstock.ids import is_uuid
 from penstock.platform.access import access_of, guard, resolve
@@ -58,7 +58,7 @@ async def trigger(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     call = call_of(request)
     key = call.headers.get(b"idempotency-key")
     key_text = rules.valid_key(None if key is None else key.decode("latin-1"))
-    body = await read_json(request, Trigger) if await request.body() else Trigger()
+    body = await read_optional_json(request, Trigger)
     done = await rules.trigger(parts_of(request), call, access_of(request), body, key_text)
     response = json(done.execution, status=201 if done.created else 200)
     response.headers.append((b"location", f"/api/v1/executions/{done.execution.id}".encode()))
