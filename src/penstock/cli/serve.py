@@ -65,19 +65,20 @@ def application() -> App:
     """What each worker process serves."""
     settings = load().settings
     logs.configure(settings)
-    _prepare_process()
+    prepare_process()
     return create_app(settings)
 
 
-def _prepare_process() -> None:
+def prepare_process() -> None:
     allow_many()
     # How long a thread that computes (a definition being checked) may keep requests waiting at each of their turns:
-    # with the default of 5 ms, an answer that takes a dozen turns took 160 ms beside it.
+    # with the default of 5 ms, an answer that takes a dozen turns took 160 ms beside it. And how long the thread that
+    # writes waits for a loop that computes.
     sys.setswitchinterval(0.000_05)
 
 
 def _run_here(settings: Settings) -> None:
-    _prepare_process()
+    prepare_process()
     edge = create_app(settings)
     app = _Watched(edge)
     # What start-up made stays for good: the collector need not look at it again at every turn.
