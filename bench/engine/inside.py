@@ -20,8 +20,20 @@ import structlog
 import uvloop
 
 from bench.accounts.servers import BenchError
-from bench.engine.work import ASLEEP, CALLS, SETS, THREE_CALLS, THREE_SETS, Figures, cpu_seconds, figures, memory
+from bench.engine.work import (
+    ASLEEP,
+    CALLS,
+    SETS,
+    THREE_CALLS,
+    THREE_SETS,
+    Figures,
+    cpu_seconds,
+    figures,
+    megabytes,
+    memory,
+)
 from penstock.app import create_app
+from penstock.cli.serve import prepare_process
 from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.subflows import born
 from penstock.engine.embedded.tenure import Tenure
@@ -83,14 +95,14 @@ class Inside:
         gc.freeze()
         began, cpu = time.perf_counter(), cpu_seconds(os.getpid())
         await asyncio.gather(*(one_after_the_other(max(1, count // at_once)) for _ in range(at_once)))
-        return figures(
-            "Penstock inside", work, at_once, time.perf_counter() - began, cpu_seconds(os.getpid()) - cpu, times
-        )
+        took, used = time.perf_counter() - began, cpu_seconds(os.getpid()) - cpu
+        return figures("Penstock inside", work, at_once, took, used, times, resident=megabytes(os.getpid()))
 
 
 @asynccontextmanager
 async def running(database: str) -> AsyncIterator[Inside]:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
+    prepare_process()
     app: Any = create_app(load(environ={}, overrides={"database": database}).settings)
     async with (
         app.app.lifespan(),

@@ -87,7 +87,16 @@ def _history(database: str, count: int, past: int, say: Callable[[str], None]) -
     return [*found, {"past": past, **inside.measured("again", database=database, count=count, **where)}]
 
 
-HEADINGS = ("at once", "per second", "p50 ms", "p99 ms", "CPU ms", "rate: Penstock / this", "CPU: this / Penstock")
+HEADINGS = (
+    "at once",
+    "per second",
+    "p50 ms",
+    "p99 ms",
+    "CPU ms",
+    "RSS MB",
+    "rate: Penstock / this",
+    "CPU: this / Penstock",
+)
 
 
 def _show(rows: Sequence[Figures], kind: Kind, console: Console) -> None:
@@ -105,7 +114,8 @@ def _show(rows: Sequence[Figures], kind: Kind, console: Console) -> None:
         own = ours.get(row.at_once)
         compared = (f"{own.rate / row.rate:.1f}", f"{row.cpu / own.cpu:.1f}") if own is not None else ("", "")
         times = (f"{row.rate:,.1f}", f"{row.p50:,.1f}", f"{row.p99:,.1f}", f"{row.cpu:.2f}")
-        table.add_row(row.who, row.work, f"{row.at_once:,}", *times, *compared)
+        resident = "" if row.resident is None else f"{row.resident:,.0f}"
+        table.add_row(row.who, row.work, f"{row.at_once:,}", *times, resident, *compared)
     # Figures that are cut off help nobody, in a file least of all.
     Console(width=max(console.width, 150)).print(table)
 

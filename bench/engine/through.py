@@ -13,7 +13,7 @@ import httpx
 from bench.accounts.contenders import Contender, _penstock
 from bench.accounts.load import require_wrk
 from bench.accounts.servers import BenchError, Server, serving
-from bench.engine.work import CALLS, SETS, THREE_CALLS, THREE_SETS, Figures, cpu_seconds, figures
+from bench.engine.work import CALLS, SETS, THREE_CALLS, THREE_SETS, Figures, cpu_seconds, figures, megabytes
 from bench.platform.throughput import SCRIPT
 from penstock.ids import uuid7
 
@@ -53,7 +53,8 @@ class Through:
         took, used = time.perf_counter() - began, cpu_seconds(self._server.process.pid) - cpu
         count, note = told["requests"], "times are of the answer to the trigger"
         p50, p99 = told["p50"] / 1e3, told["p99"] / 1e3
-        return Figures("Penstock API", work, at_once, count / took, p50, p99, used / count * 1e3, note)
+        resident = megabytes(self._server.process.pid)
+        return Figures("Penstock API", work, at_once, count / took, p50, p99, used / count * 1e3, note, resident)
 
     def _until_ended(self, workflow_id: str) -> None:
         deadline = time.monotonic() + _PATIENCE
@@ -109,7 +110,8 @@ class Through:
             await asyncio.gather(*(ask(client, count // at_once) for _ in range(at_once)))
             took, used = time.perf_counter() - began, cpu_seconds(self._server.process.pid) - cpu
             listening.cancel()
-        return figures("Penstock API", work, at_once, took, used, times, "from the trigger to its event of completion")
+        note, resident = "from the trigger to its event of completion", megabytes(self._server.process.pid)
+        return figures("Penstock API", work, at_once, took, used, times, note, resident)
 
 
 @contextmanager

@@ -35,7 +35,8 @@ _ANSWER = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length:
 
 @dataclass(frozen=True)
 class Figures:
-    """Times are milliseconds; `cpu` is processor time of all that serves (not of who asks) for one execution."""
+    """Times are milliseconds; `cpu` is processor time of all that serves (not of who asks) for one execution, `resident`
+    are the megabytes that all of it has in memory in the end, its processes for expressions included."""
 
     who: str
     work: str
@@ -45,14 +46,26 @@ class Figures:
     p99: float
     cpu: float
     note: str = ""
+    resident: float | None = None
 
 
 def figures(
-    who: str, work: str, at_once: int, seconds: float, cpu_seconds: float, times: Sequence[float], note: str = ""
+    who: str,
+    work: str,
+    at_once: int,
+    seconds: float,
+    cpu_seconds: float,
+    times: Sequence[float],
+    note: str = "",
+    resident: float | None = None,
 ) -> Figures:
     ordered, count = sorted(times), len(times)
     p50, p99 = ordered[count // 2] * 1e3, ordered[min(count - 1, int(count * 0.99))] * 1e3
-    return Figures(who, work, at_once, count / seconds, p50, p99, cpu_seconds / count * 1e3, note)
+    return Figures(who, work, at_once, count / seconds, p50, p99, cpu_seconds / count * 1e3, note, resident)
+
+
+def megabytes(*processes: int) -> float:
+    return memory(*processes) / 1e6
 
 
 def cpu_seconds(*processes: int) -> float:
