@@ -25,6 +25,7 @@ export const paths = {
   project: (project: string) => `/projects/${id(project)}`,
   projectNew: (project: string, template?: string) => `/projects/${id(project)}/new${query({ template })}`,
   projectMembers: (project: string) => `/projects/${id(project)}/members`,
+  projectExecutions: (project: string) => `/projects/${id(project)}/executions`,
   projectSecrets: (project: string) => `/projects/${id(project)}/secrets`,
   projectSettings: (project: string) => `/projects/${id(project)}/settings`,
 
@@ -39,6 +40,7 @@ export const paths = {
   workflowLinks: (workflow: string) => `/workflows/${id(workflow)}/links`,
   workflowPermissions: (workflow: string) => `/workflows/${id(workflow)}/permissions`,
 
+  executions: () => "/executions",
   execution: (execution: string, step?: string) => `/executions/${id(execution)}${query({ step })}`,
   executionTab: (execution: string, tab: "timeline" | "logs" | "events" | "data" | "relatives") => `/executions/${id(execution)}/${tab}`,
 

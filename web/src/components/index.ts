@@ -17,4 +17,5 @@ export { Badge, Status, toneOf, type Tone } from "./Status";
 export { Table, type Column, type Sort } from "./Table";
 export { LinkTabs, Tabs } from "./Tabs";
 export { Duration, Time } from "./Time";
+export { Who } from "./Who";
 export { toast, toastProblem } from "./Toast";

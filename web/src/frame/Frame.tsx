@@ -81,6 +81,7 @@ function Side() {
         <Links title="Everywhere" entries={[
           { to: paths.home(), label: "Home", icon: "home", end: true },
           { to: paths.system(), label: "All workflows", icon: "chart" },
+          { to: paths.executions(), label: "All executions", icon: "play", end: true },
         ]} />
       </nav>
       <div className={styles["bottom"]}>

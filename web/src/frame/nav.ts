@@ -10,6 +10,7 @@ export interface NavEntry {
 
 export const projectLinks = (project: string): NavEntry[] => [
   { to: paths.project(project), label: "Workflows", icon: "flow", end: true },
+  { to: paths.projectExecutions(project), label: "Executions", icon: "play" },
   { to: paths.projectSecrets(project), label: "Secrets", icon: "key" },
   { to: paths.projectMembers(project), label: "Members", icon: "people" },
   { to: paths.projectSettings(project), label: "Settings", icon: "gear" },

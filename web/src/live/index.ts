@@ -4,4 +4,5 @@ export { EventView } from "./EventView";
 export { LiveBadge } from "./LiveBadge";
 export { LogView } from "./LogView";
 export { type Entries, type EventEntry, type LogEntry, useEvents, useLogs } from "./useEntries";
+export { allNews, type Following, projectNews, useFollow, workflowNews } from "./useFollow";
 export { type Filter, type Stream, useStream } from "./useStream";

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useParams } from "react-router";
 
 import { accessQuery, atLeast, workflowQuery } from "@/areas/workflows/data";
-import { Badge, ErrorState, LinkTabs, Page, Skeleton, SkeletonLines, Status, Time } from "@/components";
+import { Badge, ErrorState, LinkTabs, Page, Skeleton, SkeletonLines, Status, Time, Who } from "@/components";
 import { useInProject } from "@/frame/scope";
 import { LiveBadge, type ConnectionState } from "@/live";
 import { paths } from "@/paths";
@@ -85,6 +85,7 @@ function Facts({ execution, connection, live, onRetry, steps }: FactsProps) {
       <span>
         <span className="muted">{execution.started_at ? "Started" : "Created"}</span> <Time at={execution.started_at ?? execution.created_at} />{" "}
         <span className="muted">{triggerWords(execution)}</span> {source && <Link to={paths.execution(source)}>{shortId(source)}</Link>}
+        {execution.triggered_by && <> <span className="muted">by</span> <Who person={execution.triggered_by} /></>}
       </span>
       <span><span className="muted">Version</span> <Link to={paths.workflowVersion(execution.workflow_id, execution.version)}>{execution.version}</Link></span>
       {steps && <span>{steps.total.toLocaleString("en")} <span className="muted">{steps.total === 1 ? "step" : "steps"}</span></span>}

@@ -6,7 +6,7 @@ export type Step = Schema<"Step">;
 
 export const executionQuery = (id: string) => ({
   queryKey: ["execution", id],
-  queryFn: () => api.get("/api/v1/executions/{id}", { params: { path: { id } } }),
+  queryFn: () => api.get("/api/v1/executions/{id}", { params: { path: { id }, query: { include: "triggered_by" } } }),
 });
 
 /** One step with its data; read again when it has changed. */

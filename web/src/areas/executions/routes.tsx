@@ -1,4 +1,4 @@
-/** Executions: the live view of one. */
+/** Executions: lists over many workflows, and the live view of one. */
 import type { RouteObject } from "react-router";
 
 import { api } from "@/api/client";
@@ -6,6 +6,8 @@ import { registerSearch } from "@/frame/search";
 import { paths } from "@/paths";
 
 export const routes: RouteObject[] = [
+  { path: "executions", lazy: () => import("./List") },
+  { path: "projects/:projectId/executions", lazy: () => import("./List") },
   {
     path: "executions/:executionId",
     lazy: () => import("./Execution"),

@@ -5,6 +5,7 @@ import { Link } from "react-router";
 
 import { api, type Schema } from "@/api/client";
 import { ButtonLink, EmptyState, ErrorState, Page, Pagination, SkeletonLines, type Sort, Status, Table, usePage } from "@/components";
+import { allNews, LiveBadge, useFollow } from "@/live";
 import { paths } from "@/paths";
 import { Share } from "./Share";
 import styles from "./System.module.css";
@@ -13,20 +14,19 @@ import { sorted, successRate, totals } from "./totals";
 type Summary = Schema<"Summary">;
 
 const SIZE = 50;
-const AGAIN = 10_000; // milliseconds: numbers that are looked at stay true
 
 const dashboardQuery = (page: number) => ({
   queryKey: ["dashboard", page],
   queryFn: () => api.get("/api/v1/dashboard", { params: { query: { page, page_size: SIZE } } }),
-  refetchInterval: AGAIN,
   placeholderData: keepPreviousData,
 });
 
 export function Component() {
   const [page, setPage] = usePage();
-  const dashboard = useQuery(dashboardQuery(page));
+  const news = useFollow(allNews(), () => void dashboard.refetch());
+  const dashboard = useQuery({ ...dashboardQuery(page), refetchInterval: news.again });
   return (
-    <Page title="All workflows" about="Every workflow that you may see, in all companies.">
+    <Page title="All workflows" about="Every workflow that you may see, in all companies." actions={<><LiveBadge state={news.state} onRetry={news.hurry} /> <ButtonLink to={paths.executions()} icon="play">All executions</ButtonLink></>}>
       {dashboard.error && !dashboard.data ? <ErrorState error={dashboard.error} onRetry={() => void dashboard.refetch()} />
         : !dashboard.data ? <SkeletonLines lines={8} />
         : dashboard.data.total_workflows === 0 ? (

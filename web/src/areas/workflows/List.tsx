@@ -1,14 +1,15 @@
 /** The workflows of a project: how each is doing, at a glance. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
 
 import { api } from "@/api/client";
-import { ButtonLink, EmptyState, ErrorState, Field, Page, Pagination, Select, Skeleton, SkeletonLines, Status, Table, Time, usePage } from "@/components";
+import { ButtonLink, EmptyState, ErrorState, Field, Page, Pagination, Select, SkeletonLines, Status, Table, Time, usePage } from "@/components";
 import { useInProject } from "@/frame/scope";
 import { useFilter } from "@/lib/useFilter";
+import { LiveBadge, projectNews, useFollow } from "@/live";
 import { paths } from "@/paths";
-import { atLeast, statusQuery, type Workflow } from "./data";
+import { atLeast, type Workflow } from "./data";
 import { RunBars } from "./RunBars";
 import styles from "./Workflows.module.css";
 
@@ -24,11 +25,12 @@ export function Component() {
   const [search, setSearch] = useSearchParams();
   const q = search.get("q") ?? "";
   const status = STATUSES.find((one) => one === search.get("status"));
+  const news = useFollow(projectNews(projectId), () => void list.refetch());
   const list = useQuery({
     queryKey: ["workflows", "project", projectId, page, q, status],
-    queryFn: ({ signal }) => api.get("/api/v1/projects/{pid}/workflows", { params: { path: { pid: projectId }, query: { page, page_size: PAGE, ...(q ? { q } : {}), ...(status ? { status } : {}) } }, signal }),
+    queryFn: ({ signal }) => api.get("/api/v1/projects/{pid}/workflows", { params: { path: { pid: projectId }, query: { page, page_size: PAGE, include: "runs", ...(q ? { q } : {}), ...(status ? { status } : {}) } }, signal }),
     placeholderData: keepPreviousData,
-    refetchInterval: 15_000,
+    refetchInterval: news.again,
   });
   const filter = useFilter();
   const create = atLeast(access.data?.role, "editor") ? <ButtonLink kind="primary" icon="plus" to={paths.projectNew(projectId)}>New workflow</ButtonLink> : undefined;
@@ -47,7 +49,7 @@ export function Component() {
         </div>
       ) : (
         <>
-          <Filters q={q} status={status} onFilter={filter} />
+          <Filters q={q} status={status} onFilter={filter}><LiveBadge state={news.state} onRetry={news.hurry} /></Filters>
           {list.data ? <Rows workflows={list.data.items} onClear={() => setSearch({})} /> : <SkeletonLines lines={8} />}
           {list.data && <Pagination page={page} pageSize={PAGE} total={list.data.total} onPage={goTo} />}
         </>
@@ -56,7 +58,7 @@ export function Component() {
   );
 }
 
-function Filters({ q, status, onFilter }: { q: string; status: WorkflowStatus | undefined; onFilter: (name: string, value: string) => void }) {
+function Filters({ q, status, onFilter, children }: { q: string; status: WorkflowStatus | undefined; onFilter: (name: string, value: string) => void; children: ReactNode }) {
   const [typed, setTyped] = useState(q);
   useEffect(() => {
     if (typed === q) return;
@@ -72,6 +74,7 @@ function Filters({ q, status, onFilter }: { q: string; status: WorkflowStatus | 
         <option value="">Any status</option>
         {STATUSES.map((one) => <option key={one} value={one}>{one[0]?.toUpperCase()}{one.slice(1)}</option>)}
       </Select>
+      {children}
     </div>
   );
 }
@@ -89,26 +92,10 @@ function Rows({ workflows, onClear }: { workflows: Workflow[]; onClear: () => vo
           cell: (row) => <Link to={paths.workflow(row.id)} title={row.description || row.name}>{row.name}</Link>,
         },
         { key: "status", head: "Status", width: "minmax(6.5rem, 1fr)", cell: (row) => <Status status={row.status} /> },
-        { key: "runs", head: "Last runs", width: "minmax(7rem, 1fr)", wide: true, cell: (row) => <LastRuns id={row.id} /> },
-        { key: "next", head: "Next run", width: "minmax(7rem, 1fr)", wide: true, cell: (row) => <NextRun workflow={row} /> },
+        { key: "runs", head: "Last runs", width: "minmax(7rem, 1fr)", wide: true, cell: (row) => <RunBars runs={row.runs?.last ?? []} /> },
+        { key: "next", head: "Next run", width: "minmax(7rem, 1fr)", wide: true, cell: (row) => <Time at={row.status === "active" ? row.runs?.next_run_at : null} /> },
         { key: "updated", head: "Changed", width: "minmax(7rem, 1fr)", wide: true, cell: (row) => <Time at={row.updated_at} /> },
       ]}
     />
   );
-}
-
-function LastRuns({ id }: { id: string }) {
-  const runs = useQuery({
-    queryKey: ["workflow", id, "executions", "last"],
-    queryFn: () => api.get("/api/v1/workflows/{id}/executions", { params: { path: { id }, query: { page_size: 12 } } }),
-    refetchInterval: 15_000,
-  });
-  if (runs.isPending) return <Skeleton width="6rem" height="1.1rem" />;
-  return runs.data ? <RunBars runs={runs.data.items} /> : <span className="muted">–</span>;
-}
-
-/** Only what is deployed runs by itself. */
-function NextRun({ workflow }: { workflow: Workflow }) {
-  const status = useQuery({ ...statusQuery(workflow.id), enabled: workflow.status === "active", refetchInterval: 15_000 });
-  return <Time at={status.data?.next_run_at} />;
 }

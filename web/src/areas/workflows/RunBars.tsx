@@ -1,12 +1,12 @@
 import type { CSSProperties } from "react";
 
+import type { Schema } from "@/api/client";
 import { toneOf } from "@/components";
 import { duration } from "@/lib/times";
-import type { Execution } from "./data";
 import styles from "./Workflows.module.css";
 
 /** The last runs as small bars, the newest at the right: as high as they were long, and lined where they failed, so that colour is not all. */
-export function RunBars({ runs, most = 12 }: { runs: Execution[]; most?: number }) {
+export function RunBars({ runs, most = 12 }: { runs: Schema<"LastRun">[]; most?: number }) {
   if (runs.length === 0) return <span className="muted">Never ran</span>;
   const shown = runs.slice(0, most).reverse();
   const longest = Math.max(1, ...shown.map((run) => run.duration_ms ?? 0));

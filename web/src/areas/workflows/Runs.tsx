@@ -5,6 +5,7 @@ import { useSearchParams } from "react-router";
 import { api } from "@/api/client";
 import { Button, EmptyState, ErrorState, Pagination, Select, SkeletonLines, usePage } from "@/components";
 import { useFilter } from "@/lib/useFilter";
+import { LiveBadge, useFollow, workflowNews } from "@/live";
 import { ExecutionTable } from "./ExecutionTable";
 import { sinceOf, SPANS } from "./spans";
 import { useWorkflow } from "./Workflow";
@@ -19,14 +20,15 @@ export function Component() {
   const [search, setSearch] = useSearchParams();
   const status = STATUSES.find((one) => one === search.get("status"));
   const span = search.get("span") ?? "";
+  const news = useFollow(workflowNews(id), () => void list.refetch());
   const list = useQuery({
     queryKey: ["workflow", id, "executions", page, status, span],
     queryFn: ({ signal }) => {
       const since = sinceOf(span);
-      return api.get("/api/v1/workflows/{id}/executions", { params: { path: { id }, query: { page, page_size: PAGE, ...(status ? { status } : {}), ...(since ? { since } : {}) } }, signal });
+      return api.get("/api/v1/workflows/{id}/executions", { params: { path: { id }, query: { page, page_size: PAGE, include: "triggered_by", ...(status ? { status } : {}), ...(since ? { since } : {}) } }, signal });
     },
     placeholderData: keepPreviousData,
-    refetchInterval: (query) => (query.state.data?.items.some((one) => one.status === "running" || one.status === "pending") ? 2_000 : 5_000),
+    refetchInterval: news.again,
   });
   const filter = useFilter();
   if (list.error && !list.data) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />;
@@ -43,6 +45,7 @@ export function Component() {
           {Object.entries(SPANS).map(([key, one]) => <option key={key} value={key}>{one.label}</option>)}
         </Select>
         {list.data && <span className="muted">{list.data.total.toLocaleString("en")} {list.data.total === 1 ? "execution" : "executions"}</span>}
+        <LiveBadge state={news.state} onRetry={news.hurry} />
       </div>
       {list.data ? (
         <ExecutionTable label="Executions" executions={list.data.items} empty={

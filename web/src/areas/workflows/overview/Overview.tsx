@@ -1,5 +1,5 @@
 /** How a workflow is doing: the last 24 hours, what ran last, what comes next. */
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, type ReactNode, Suspense } from "react";
 import { Link } from "react-router";
 
@@ -7,6 +7,7 @@ import type { Schema } from "@/api/client";
 import { Button, ButtonLink, EmptyState, ErrorState, Section, Skeleton, SkeletonLines, Time } from "@/components";
 import { Graph } from "@/graph";
 import { duration } from "@/lib/times";
+import { LiveBadge, useFollow, workflowNews } from "@/live";
 import { paths } from "@/paths";
 import { checkQuery, dashboardQuery, statusQuery } from "../data";
 import { ExecutionTable } from "../ExecutionTable";
@@ -19,10 +20,13 @@ const RunsChart = lazy(() => import("./RunsChart"));
 
 export function Component() {
   const { id, workflow, may, trigger } = useWorkflow();
-  const dashboard = useQuery({
-    ...dashboardQuery(id),
-    refetchInterval: (query) => (query.state.data?.recent_executions.some((one) => one.status === "running" || one.status === "pending") ? 2_000 : 5_000),
+  const cache = useQueryClient();
+  const news = useFollow(workflowNews(id), () => {
+    for (const queryKey of [["workflow", id, "dashboard"], ["workflow", id, "status"]]) void cache.invalidateQueries({ queryKey });
+    // Somebody may have deployed or stopped it.
+    void cache.invalidateQueries({ queryKey: ["workflow", id], exact: true });
   });
+  const dashboard = useQuery({ ...dashboardQuery(id), refetchInterval: news.again });
   if (dashboard.error && !dashboard.data) return <ErrorState error={dashboard.error} onRetry={() => void dashboard.refetch()} />;
   if (!dashboard.data) return <SkeletonLines lines={8} height="3rem" />;
   const { data } = dashboard;
@@ -37,7 +41,7 @@ export function Component() {
               <Suspense fallback={<Skeleton height="100%" />}><RunsChart hours={data.hours} /></Suspense>
             </div>
           </Section>
-          <Section title="Recent executions" actions={<Link to={paths.workflowRuns(id)}>All executions</Link>}>
+          <Section title="Recent executions" actions={<><LiveBadge state={news.state} onRetry={news.hurry} /> <Link to={paths.workflowRuns(id)}>All executions</Link></>}>
             <ExecutionTable compact label="Recent executions" executions={data.recent_executions} empty={
               <EmptyState icon="play" title="It has not run yet" actions={may("editor") && workflow.validation.valid ? <Button kind="primary" icon="play" onClick={trigger}>Trigger</Button> : <ButtonLink to={paths.workflowEdit(id)}>Open the editor</ButtonLink>}>
                 {workflow.validation.valid ? "Start it once: you see every step as it happens." : "It is not valid yet. The editor says what is missing."}
@@ -82,7 +86,7 @@ function Number({ name, value, note }: { name: string; value: ReactNode; note?: 
 function Schedule() {
   const { id, workflow } = useWorkflow();
   const check = useQuery(checkQuery(workflow.config_yaml));
-  const status = useQuery({ ...statusQuery(id), refetchInterval: 10_000 });
+  const status = useQuery({ ...statusQuery(id), refetchInterval: 30_000 });
   const schedule = check.data?.schedule;
   const active = workflow.status === "active";
   const next = status.data?.next_run_at;

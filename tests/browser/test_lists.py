@@ -1,0 +1,100 @@
+"""Lists that follow what happens: executions of many workflows, who started them, and workflows at a glance."""
+
+import re
+
+import pytest
+from playwright.async_api import Page, Request, expect
+
+from tests.browser import runs
+from tests.browser.conftest import Person, Visit
+
+pytestmark = pytest.mark.anyio
+# Less than it takes until a list is read again by itself: what comes sooner came by the stream.
+_SOON = 20_000
+GREET = """
+document: {dsl: '1.0.3', namespace: shop, name: greet, version: '1.0.0'}
+do:
+  - hello: {set: {message: Hello}}
+"""
+
+
+def greet(person: Person, project: str, name: str) -> str:
+    return person.post(f"/projects/{project}/workflows", {"name": name, "config_yaml": GREET})["id"]
+
+
+async def test_a_run_that_a_colleague_starts_appears_in_the_open_list_with_their_name(
+    visit: Visit, person: Person, site: str
+) -> None:
+    company, project = person.project()
+    workflow = greet(person, project["id"], "Greet a customer")
+    runs.failed(person, project["id"])
+    grace = Person(site, "Grace Hopper")
+    person.post(f"/companies/{company['id']}/members", {"email": grace.email, "role": "editor"})
+    page = await person.sign_in(await visit(), f"/projects/{project['id']}/executions")
+    await expect(page.get_by_role("heading", name="Executions", level=1)).to_be_visible()
+    table = page.get_by_role("table", name="Executions")
+    await expect(table.get_by_role("row")).to_have_count(2)
+    await expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    grace.post(f"/workflows/{workflow}/trigger", {})
+    row = table.get_by_role("row").filter(has_text="Greet a customer")
+    await expect(row).to_contain_text("Grace Hopper", timeout=_SOON)
+    await expect(row).to_contain_text("Completed", timeout=_SOON)
+    await _narrowed(page)
+    await row.get_by_role("link").first.click()
+    await expect(page.get_by_role("heading", name="Greet a customer", level=1)).to_be_visible()
+    await expect(page.get_by_text("on request by Grace Hopper")).to_be_visible()
+    grace.http.close()
+
+
+async def _narrowed(page: Page) -> None:
+    """To what failed, by a link that somebody else can open; and back."""
+    table = page.get_by_role("table", name="Executions")
+    await page.get_by_label("Status").select_option("failed")
+    await expect(table.get_by_role("row")).to_have_count(2)
+    await page.get_by_label("Workflow").select_option("Charge a card")
+    await expect(page).to_have_url(re.compile(r"status=failed.*workflow="))
+    await page.reload()
+    await expect(page.get_by_label("Status")).to_have_value("failed")
+    await expect(table.get_by_role("row").filter(has_text="Charge a card")).to_contain_text("Ada Lovelace")
+    await page.get_by_label("Started by").select_option("schedule")
+    await expect(page.get_by_text("Nothing fits")).to_be_visible()
+    await page.get_by_role("button", name="Show all").click()
+    await expect(table.get_by_role("row")).to_have_count(3)
+
+
+async def test_where_there_is_no_stream_the_list_says_so_and_asks_by_itself(visit: Visit, person: Person) -> None:
+    _, project = person.project()
+    workflow = greet(person, project["id"], "Greet")
+    window = await visit()
+    await window.context.route("**/events/stream*", lambda route: route.abort())
+    page = await person.sign_in(window, "/executions")
+    await expect(page.get_by_text("Nothing has run yet")).to_be_visible()
+    await expect(page.get_by_text("Reconnecting…")).to_be_visible()
+    person.post(f"/workflows/{workflow}/trigger", {})
+    row = page.get_by_role("table", name="Executions").get_by_role("row").filter(has_text="Greet")
+    await expect(row).to_contain_text("Completed", timeout=_SOON)
+    await window.context.unroute("**/events/stream*")
+    await page.get_by_role("button", name="Try now").click()
+    await expect(page.get_by_text("Live", exact=True)).to_be_visible()
+
+
+async def test_the_workflows_of_a_project_and_how_they_are_doing_come_in_one_request(
+    visit: Visit, person: Person
+) -> None:
+    _, project = person.project()
+    made = [greet(person, project["id"], f"Greet {number}") for number in range(3)]
+    window = await visit()
+    page = await person.sign_in(window, "/me")
+    asked: list[str] = []
+
+    def count(request: Request) -> None:
+        if "/api/v1/workflows" in request.url or "/workflows?" in request.url:
+            asked.append(request.url)
+
+    page.on("request", count)
+    await page.goto(f"{window.site}/projects/{project['id']}")
+    await expect(page.get_by_role("table", name="Workflows").get_by_role("row")).to_have_count(4)
+    await expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    person.post(f"/workflows/{made[1]}/trigger", {})
+    await expect(page.get_by_role("img", name="Last 1 runs: 1 completed")).to_be_visible(timeout=_SOON)
+    assert {url.partition("?")[0] for url in asked} == {f"{window.site}/api/v1/projects/{project['id']}/workflows"}
