@@ -10,7 +10,7 @@ Whoever has to wait for their turn to write shares the next COMMIT: its fsync is
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from itertools import chain
@@ -238,18 +238,21 @@ class _SqliteTransaction(Transaction):
         if not rows:
             return
         many = statement.bulk_for_sqlite()
-        long = self.is_long or len(rows) >= _MANY
-        if many is not None and long and about_different_rows(rows, statement.names, many.key):
-            self._put_off.extend(_sliced(many, rows))
-            return
-        await self.catch_up()
-        with _translated:
-            if many is not None:
-                self._executemany(many.text(1), rows)
-            else:
-                names = statement.names
-                given = [statement.for_sqlite(dict(zip(names, row, strict=True))) for row in rows]
+        if many is None:
+            names = statement.names
+            given = [statement.for_sqlite(dict(zip(names, row, strict=True))) for row in rows]
+            await self.catch_up()
+            with _translated:
                 self._executemany(given[0][0], [params for _, params in given])
+        elif not about_different_rows(rows, statement.names, many.key):
+            await self.catch_up()
+            with _translated:
+                self._executemany(many.text(1), rows)
+        elif self.is_long or len(rows) >= _MANY:
+            self._put_off.extend(_sliced(many, rows))
+        else:
+            with _translated:
+                self._run_all(_sliced(many, rows))
 
     async def run_text(self, text: str, *params: Any) -> None:
         await self.catch_up()
@@ -278,7 +281,7 @@ class _SqliteTransaction(Transaction):
         with _translated:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._run_all, put_off)
 
-    def _run_all(self, put_off: Sequence[tuple[str, list[Any]]]) -> None:
+    def _run_all(self, put_off: Iterable[tuple[str, list[Any]]]) -> None:
         for text, params in put_off:
             self._execute(text, params)
 
