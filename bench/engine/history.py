@@ -20,7 +20,7 @@ _ID = {
 }
 _NUMBERS = {
     "sqlite": "WITH RECURSIVE s(n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM s WHERE n + 1 < {last})",
-    "postgresql": "WITH s(n) AS (SELECT generate_series({first}, {last} - 1))",
+    "postgresql": "WITH s(n) AS (SELECT generate_series({first}::bigint, {last} - 1))",
 }
 
 

@@ -35,8 +35,8 @@ _ANSWER = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length:
 
 @dataclass(frozen=True)
 class Figures:
-    """Times are milliseconds; `cpu` is processor time of all that serves (not of who asks) for one execution, `resident`
-    are the megabytes that all of it has in memory in the end, its processes for expressions included."""
+    """Times are milliseconds; `cpu` is processor time of all that serves (not of who asks) for one execution; and
+    `resident` is what all of it has in memory in the end, in megabytes, its processes for expressions included."""
 
     who: str
     work: str
