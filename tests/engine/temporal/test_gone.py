@@ -1,17 +1,38 @@
 """What Temporal does not have any more, or not as we do: ended there by hand, lost with its database, or ours older."""
 
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 from temporalio.client import Client, WorkflowExecutionStatus
 
 from penstock.engine.temporal import gone
+from tests import temporal
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
-from tests.engine.embedded.shop import Shop
+from tests.engine.embedded.shop import Shop, reopened
+from tests.engine.tasks.http_peer import served
 from tests.engine.temporal.workers import working
 from tests.platform.scene import set_up
 
 pytestmark = pytest.mark.anyio
 _LISTEN = "do: [{first: {set: {x: 1}}}, {ask: {listen: {to: {one: {with: {type: go}}}}}}, {last: {set: {done: true}}}]"
+_CALLING = """
+do:
+  - first: CALL
+  - ask: {listen: {to: {one: {with: {type: NAME}}}}}
+  - second: CALL
+  - nap: {wait: {seconds: NAP}}
+  - third: CALL
+"""
+_NAP = 6  # longer than workers take to end
 _PARENT = "do: [{work: {run: {workflow: {namespace: shop, name: child}}}}]"
 
 
@@ -69,3 +90,97 @@ async def _runs(here: Shop, workflow: str, many: int) -> bool:
 async def _has_ended(cluster: Client, execution: str) -> bool:
     described = await cluster.get_workflow_handle(execution).describe()
     return described.status is WorkflowExecutionStatus.COMPLETED
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_when_temporal_has_lost_everything_all_that_was_under_way_goes_on_from_its_steps(
+    serve: Serve, database_url: str, task_queue: str, tmp_path: Path
+) -> None:
+    port = temporal.free_port()
+    settings = {"engine": "temporal", "temporal_address": f"127.0.0.1:{port}", "temporal_task_queue": task_queue}
+    with temporal.running(tmp_path, port=port):
+        async with serve(**settings) as client, working(database=database_url, **settings):
+            here = Shop(await set_up(client))
+            child = await here.workflow("child", _LISTEN)
+            one = await here.workflow("one", _LISTEN, metadata="{concurrency: 1}")
+            parent = await here.trigger(await here.workflow("parent", _PARENT))
+            running = await here.trigger(one)
+            await here.at(running, "ask")
+            pending = await here.trigger(one)
+            await came(lambda: _listens(here, child))
+            known = [each["id"] for each in await here.steps(running)]
+    with temporal.running(tmp_path, port=port):
+        async with reopened(serve, here, **settings) as there, working(database=database_url, **settings):
+            await there.send("go")
+            assert (await there.ended(running))["output_data"] == {"done": True}
+            assert (await there.ended(parent))["output_data"] == {"done": True}
+            assert [each["status"] for each in await there.executions(child)] == ["completed"]
+            steps = await there.steps(running)
+            assert [each["id"] for each in steps][:2] == known
+            assert [each["status"] for each in steps] == ["completed"] * 3
+            await there.at(pending, "ask")
+            await there.send("go", id="again")
+            assert (await there.ended(pending))["status"] == "completed"
+            events = (await there.owner.get(f"/workflows/{one}/events", params={"page_size": 100})).json()["items"]
+            told = Counter((each["type"], each["execution_id"], each["step_name"]) for each in events)
+            assert set(told.values()) == {1}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_when_our_database_is_older_than_temporal_what_it_knows_goes_on_from_there_and_all_else_does_nothing_more(
+    serve: Serve, database_url: str, on_temporal: dict[str, str]
+) -> None:
+    calls: Counter[str] = Counter()
+
+    async def answer(request: Request) -> Any:
+        calls[request.url.path] += 1
+        return JSONResponse({})
+
+    def calling(name: str, nap: float) -> str:
+        call = f"{{call: http, with: {{method: get, endpoint: '{url}/{name}'}}}}"
+        return _CALLING.replace("NAME", name).replace("NAP", str(nap)).replace("CALL", call)
+
+    file = database_url.removeprefix("sqlite:///")
+    with served(Starlette(routes=[Route("/{path:path}", answer)])) as url:
+        async with serve(**on_temporal) as client, working(database=database_url, **on_temporal):
+            here = Shop(await set_up(client))
+            ended = await here.trigger(await here.workflow("ended", calling("ended", 0)))
+            ahead = await here.trigger(await here.workflow("ahead", calling("ahead", _NAP)))
+            for execution in (ended, ahead):
+                await here.at(execution, "ask")
+            _copy(file, f"{file}.backup")
+            later = await here.trigger(await here.workflow("later", calling("later", _NAP)))
+            for name in ("ended", "ahead", "later"):
+                await here.send(name)
+            assert (await here.ended(ended))["status"] == "completed"
+            for execution in (ahead, later):
+                await here.at(execution, "nap")
+        assert calls == {"/ended": 3, "/ahead": 2, "/later": 2}
+        for each in Path(file).parent.glob("penstock.db-*"):
+            each.unlink()
+        Path(f"{file}.backup").replace(file)
+        async with (
+            reopened(serve, here, **on_temporal) as there,
+            working(database=database_url, **on_temporal) as cluster,
+        ):
+            for name in ("ended", "ahead"):
+                await there.send(name)
+            for execution in (ended, ahead):
+                assert (await there.ended(execution))["status"] == "completed"
+                names = [each["step_name"] for each in await there.steps(execution)]
+                assert names == ["first", "ask", "second", "nap", "third"]
+            await came(lambda: _has_ended(cluster, later))
+            assert (await there.owner.get(f"/executions/{later}")).status_code == 404
+        # What had come after the moment of the backup is done again; nothing else is.
+        assert calls == {"/ended": 5, "/ahead": 4, "/later": 2}
+
+
+def _copy(file: str, to: str) -> None:
+    """As `penstock backup` does, beside the server."""
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(to)) as target:
+        source.backup(target)
+
+
+async def _listens(here: Shop, workflow: str) -> bool:
+    running = await here.executions(workflow, status="running")
+    return bool(running) and any(each["step_name"] == "ask" for each in await here.steps(running[0]["id"]))

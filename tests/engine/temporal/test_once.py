@@ -21,11 +21,12 @@ _STEP = "00000000-0000-7000-8000-000000000001"
 
 
 class Walk:
-    """One life of a walk, in one process. Its history does not grow: Temporal hears of nothing."""
+    """One life of a walk, in one process. Its history does not grow by itself: Temporal hears of nothing."""
 
-    def __init__(self, shop: Shop, workflow: str, execution: str) -> None:
+    def __init__(self, shop: Shop, workflow: str, execution: str, *, era: int = 0, history: int = 1) -> None:
         self._shop, self._workflow, self._execution = shop, workflow, execution
-        self._naming, self._number = Naming(0), 0
+        self._naming, self._number = Naming(era), era
+        self.history = history
 
     async def begins(self, database: Database, steps: dict[str, int]) -> None:
         """A batch: steps by name, with their numbers."""
@@ -45,14 +46,14 @@ class Walk:
         self, database: Database, writes: Any, events: Any = (), logs: Any = (), changes: Any = ()
     ) -> None:
         self._number += 1
-        names = self._naming.of(1, writes, events, logs, changes)
+        names = self._naming.of(self.history, writes, events, logs, changes)
         batch = Batch(
             execution_id=self._execution, project_id=self._shop.project, number=self._number,
             writes=writes, events=list(events), logs=list(logs), changes=list(changes), names=names,
         )  # fmt: skip
         await written.write(database, [batch])
         await written.write(database, [batch])  # the answer was lost
-        self._naming.written(1, names)
+        self._naming.written(self.history, names)
 
     def _begun(self, name: str, number: int) -> tuple[Any, ...]:
         row = list(self._row(0, "running"))
@@ -126,3 +127,25 @@ async def test_steps_that_begin_in_another_order_the_second_time_are_counted_as_
         assert [(each["step_name"], each["sequence_num"]) for each in steps] == [
             (name, number) for number, name in enumerate(again, 1)
         ]
+
+
+async def test_whoever_was_taken_for_lost_and_goes_on_writes_nothing_more(serve: Serve, database: Database) -> None:
+    async with serve() as client:
+        shop = Shop(await set_up(client))
+        workflow = await shop.workflow("one", "do: []")
+        execution = await shop.trigger(workflow)
+        hung, other = Walk(shop, workflow, execution), Walk(shop, workflow, execution, history=5)
+        await hung.does(database, "a")
+        await other.does(database, "a", "b")
+        other.history = 9  # it knows that this was done
+        await other.does(database, "c")
+        await hung.does(database, "b")
+        await other.does(database, "d")
+        # Its history was long, and it began another.
+        following = Walk(shop, workflow, execution, era=3)
+        await following.does(database, "e")
+        other.history = 13
+        await other.does(database, "f")
+        await following.does(database, "g")
+        found = (await shop.owner.get(f"/workflows/{workflow}/events")).json()["items"]
+        assert Counter(each["step_name"] for each in found) == dict.fromkeys("abcdeg", 1)

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 from sqlalchemy import bindparam, select
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from penstock.dsl.expressions import ExpressionFailed, NotAnExpression, program
 from penstock.engine.behalf import on_behalf_of
@@ -111,7 +111,12 @@ class Near:
             batch = await self._written(batch)
         except written.Behind as error:
             log.warning("the database is older than a walk, which begins again", execution_id=batch.execution_id)
-            raise ApplicationError("what it wrote is not there", type=BEHIND, non_retryable=True) from error
+            raise ApplicationError(
+                "what it wrote is not there",
+                type=BEHIND,
+                non_retryable=True,
+                category=ApplicationErrorCategory.BENIGN,
+            ) from error
         except (Refused, Duplicate) as error:
             log.error(
                 "an execution cannot be stored and is given up", execution_id=batch.execution_id, error=str(error)

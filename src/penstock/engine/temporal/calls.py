@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 
 from penstock.engine.temporal.passed import Local, Perform, Performed
 
@@ -64,8 +64,10 @@ async def _as_cancelled(call: Callable[[], Any]) -> Any:
             raise
 
 
-def is_behind(error: ActivityError) -> bool:
-    return isinstance(error.cause, ApplicationError) and error.cause.type == BEHIND
+def is_behind(error: FailureError) -> bool:
+    # As it is, or wrapped in the failure of the activity.
+    said = error.cause if isinstance(error, ActivityError) else error
+    return isinstance(said, ApplicationError) and said.type == BEHIND
 
 
 @contextmanager

@@ -32,6 +32,8 @@ class Names(msgspec.Struct, frozen=True, kw_only=True):
     """This walk in this process: what a process keeps in memory does nothing again."""
     era: int = 0
     """What the walk began with. One that begins later has read what was written, and does none of it again."""
+    history: int = 0
+    """How much of its history the walk knew of."""
     writes: list[str] = []
     events: list[str] = []
     logs: list[str] = []
@@ -66,6 +68,7 @@ class Naming:
         return Names(
             writer=self._writer,
             era=self._era,
+            history=history,
             writes=self._counted(_of_write(*write) for write in writes),
             events=self._counted(_of_event(event) for event in events),
             logs=self._counted(f"{entry.level} {entry.module_name} {entry.message}" for entry in logs),
@@ -113,12 +116,17 @@ class Written(msgspec.Struct, kw_only=True):
     """What is stored with an execution."""
 
     era: int
+    history: int = 0
     last: int
     """The number of the last batch of the walk that wrote last."""
     own: list[str] = []
     """What that walk has written, and its history may not know of."""
     earlier: list[str] = []
     """What walks before it had, as long as it has not done it again."""
+
+    def is_ahead_of(self, names: Names) -> bool:
+        """Whoever was taken for lost may go on with what it had in hand, of which the other has done more since."""
+        return (self.era, self.history) > (names.era, names.history)
 
 
 def undone_writes(writes: Sequence[Write], names: Names, done: frozenset[str]) -> list[Write]:

@@ -3,7 +3,7 @@
 import asyncio
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import FailureError
 
 from penstock.engine.embedded.run import CANCELLED
 from penstock.engine.temporal import passed
@@ -103,7 +103,7 @@ class ExecutionWorkflow:
     async def _record(self, batch: passed.Batch) -> bool:
         try:
             return await near("record", batch, bool)
-        except ActivityError as error:
+        except FailureError as error:
             self._is_ahead = is_behind(error)
             if not self._is_ahead:
                 raise

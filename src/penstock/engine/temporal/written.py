@@ -68,9 +68,10 @@ _NEXT = Statement(
     .values({name: bindparam(name) for name in ("recorded", "written")})
 )
 _WRITTEN = Statement(
-    select(temporal_executions.c.recorded, temporal_executions.c.writer, temporal_executions.c.written).where(
-        temporal_executions.c.execution_id == bindparam("execution_id")
-    )
+    select(temporal_executions.c.recorded, temporal_executions.c.writer, temporal_executions.c.written)
+    .where(temporal_executions.c.execution_id == bindparam("execution_id"))
+    # The other walk may be writing, too.
+    .with_for_update()
 )
 _TAKE_OVER = Statement(
     update(temporal_executions)
@@ -113,7 +114,7 @@ async def _new(tx: Transaction, batch: Batch) -> Batch | None:
 
 async def _is_next(tx: Transaction, batch: Batch) -> bool:
     names = batch.names
-    kept = Written(era=names.era, last=batch.number, own=[*names.unsure, *names.all])
+    kept = _kept(batch)
     text = msgspec.json.encode(kept).decode()
     if batch.number == 1:
         return await _begin(tx, batch, text)
@@ -135,7 +136,7 @@ async def _begin(tx: Transaction, batch: Batch, written: str) -> bool:
 
 
 async def _undone(tx: Transaction, batch: Batch) -> Batch | None:
-    """What of it an earlier walk has not written; None when it came before."""
+    """What of it an earlier walk has not written; None when it came before, or too late."""
     names, row = batch.names, await tx.one(_WRITTEN, execution_id=batch.execution_id)
     if row is None:
         await _begin(tx, batch, "")
@@ -143,11 +144,11 @@ async def _undone(tx: Transaction, batch: Batch) -> Batch | None:
     if int(row["recorded"]) < batch.number - 1:
         raise Behind
     kept, same = msgspec.json.decode(row["written"], type=Written), row["writer"].strip(_UNSURE) == names.writer
-    if same and batch.number <= kept.last:
+    if (same and batch.number <= kept.last) or (not same and kept.is_ahead_of(names)):
         return None
     done = frozenset() if kept.era != names.era else frozenset(kept.earlier if same else [*kept.earlier, *kept.own])
     earlier = sorted(done.difference(names.all))
-    taken_over = Written(era=names.era, last=batch.number, own=[*names.unsure, *names.all], earlier=earlier)
+    taken_over = _kept(batch, earlier)
     await tx.run(
         _TAKE_OVER,
         execution_id_=batch.execution_id,
@@ -163,6 +164,12 @@ async def _undone(tx: Transaction, batch: Batch) -> Batch | None:
         logs=undone(batch.logs, names.logs, done),
         changes=undone(batch.changes, names.changes, done),
     )
+
+
+def _kept(batch: Batch, earlier: Sequence[str] = ()) -> Written:
+    names = batch.names
+    own = [*names.unsure, *names.all]
+    return Written(era=names.era, history=names.history, last=batch.number, own=own, earlier=list(earlier))
 
 
 async def _renumber(tx: Transaction, execution_id: str, wanted: dict[str, int]) -> None:
