@@ -151,13 +151,13 @@ class Books:
         counted.update((row["workflow_id"], "events") for row in self.rows["events"])
         counted.update((row["workflow_id"], LEVELS[row["level"]]) for row in self.rows["log_entries"])
         kept = {(row["workflow_id"], row["what"]): row["n"] for row in self.rows["workflow_counts"] if row["n"]}
-        assert kept == counted
+        assert kept == counted, _apart(kept, counted)
         kept_hours = {
             (row["workflow_id"], row["hour"], row["status"]): row["n"]
             for row in self.rows["workflow_hours"]
             if row["n"]
         }
-        assert kept_hours == hours
+        assert kept_hours == hours, _apart(kept_hours, hours)
 
     # Calls
 
@@ -185,6 +185,11 @@ class Books:
 def _whole(table: Table) -> Statement:
     order = table.c.id if "id" in table.c else next(iter(table.primary_key))
     return Statement(select(table).order_by(order))
+
+
+def _apart(kept: dict[Any, int], counted: dict[Any, int]) -> dict[Any, Any]:
+    names = kept.keys() | counted.keys()
+    return {name: (kept.get(name), counted.get(name)) for name in names if kept.get(name) != counted.get(name)}
 
 
 def _named(told: list[Row], type_: str) -> "Counter[Any]":
