@@ -1,11 +1,10 @@
 """Workflows as people use them: from a template to an execution, text and graph, two who write at once, roles."""
 
-import asyncio
 import re
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Dialog, Locator, Page, expect
+from playwright.async_api import Locator, Page, expect
 
 from tests.browser.conftest import Person, Visit
 
@@ -97,21 +96,24 @@ async def test_text_and_graph_select_each_other_and_findings_come_while_typing(v
 async def test_unsaved_changes_are_not_left_behind_unasked(visit: Visit, person: Person) -> None:
     workflow = made(person)
     page = await person.sign_in(await visit(), f"/workflows/{workflow}/edit")
+    tabs = page.get_by_role("navigation", name="Parts of the workflow")
     await at_end_of(page, "first")
     await page.keyboard.type("\n# a note")
     await expect(page.get_by_text("Unsaved changes")).to_be_visible()
-    asked: asyncio.Queue[str] = asyncio.Queue()
-
-    async def stay(dialog: Dialog) -> None:
-        await dialog.dismiss()
-        asked.put_nowait(dialog.message)
-
-    page.once("dialog", stay)
-    await page.get_by_role("link", name="Executions").click()
-    assert "unsaved" in await asyncio.wait_for(asked.get(), 20)
+    await tabs.get_by_role("link", name="Executions").click()
+    dialog = page.get_by_role("dialog", name="Leave without saving?")
+    await dialog.get_by_role("button", name="Stay here").click()
+    await expect(dialog).to_have_count(0)
     await expect(page.get_by_text("Unsaved changes")).to_be_visible()
+    await expect(page).to_have_url(re.compile(f"/workflows/{workflow}/edit"))
+    await tabs.get_by_role("link", name="Executions").click()
+    await dialog.get_by_role("button", name="Leave without saving").click()
+    await expect(page.get_by_role("heading", name="It has not run yet")).to_be_visible()
+    await tabs.get_by_role("link", name="Editor").click()
+    await at_end_of(page, "first")
+    await page.keyboard.type("\n# another")
     await page.get_by_role("button", name="Discard changes").click()
-    await page.get_by_role("link", name="Executions").click()
+    await tabs.get_by_role("link", name="Executions").click()
     await expect(page.get_by_role("heading", name="It has not run yet")).to_be_visible()
 
 

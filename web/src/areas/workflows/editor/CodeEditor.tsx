@@ -3,7 +3,7 @@ import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } 
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, foldGutter, foldKeymap, indentOnInput, indentUnit } from "@codemirror/language";
-import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { EditorState, StateEffect, StateField, type Text } from "@codemirror/state";
 import { Decoration, drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
@@ -14,6 +14,7 @@ import type { Examined } from "../data";
 import { completionFrom, meaningFrom } from "./assist";
 import type { Schema } from "./schema";
 import { codeLook } from "./theme";
+import { diagnosticsOf } from "./underline";
 
 type Finding = Examined["errors"][number];
 
@@ -52,16 +53,6 @@ function marksOf(doc: Text, range: readonly [number, number] | null) {
   const all = [];
   for (let number = Math.max(1, range[0]); number <= last; number++) all.push(mark.range(doc.line(number).from));
   return Decoration.set(all);
-}
-
-/** From the place of a finding to the end of the word that is there. */
-function diagnosticsOf(doc: Text, findings: Finding[]): Diagnostic[] {
-  return findings.map((finding) => {
-    const line = doc.line(Math.min(Math.max(1, finding.line), doc.lines));
-    const from = Math.min(line.from + Math.max(0, finding.column - 1), line.to);
-    const word = /^[^\s:,}\]]+/.exec(doc.sliceString(from, line.to))?.[0] ?? "";
-    return { from, to: word ? from + word.length : line.to, severity: finding.severity, message: finding.message, source: finding.code };
-  });
 }
 
 export default function CodeEditor(props: CodeEditorProps) {
@@ -109,7 +100,7 @@ export default function CodeEditor(props: CodeEditorProps) {
 
   useEffect(() => {
     const made = view.current;
-    if (made) made.dispatch(setDiagnostics(made.state, diagnosticsOf(made.state.doc, props.findings)));
+    if (made) made.dispatch(setDiagnostics(made.state, diagnosticsOf(made.state, props.findings)));
   }, [props.findings]);
 
   const [from, to] = props.chosen ?? [0, 0];

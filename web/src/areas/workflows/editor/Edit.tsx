@@ -11,8 +11,8 @@ import { useWorkflow } from "../Workflow";
 import { Conflict } from "./Conflict";
 import styles from "./Editor.module.css";
 import { Findings } from "./Findings";
+import { Guard } from "./Guard";
 import type { Schema } from "./schema";
-import { useGuard } from "./useGuard";
 
 const CodeEditor = lazy(() => import("./CodeEditor"));
 
@@ -28,7 +28,6 @@ export function Component() {
   const [theirs, setTheirs] = useState<Tagged | null>(null);
   const [shown, setShown] = useState<"text" | "graph">("text");
   const dirty = text !== base.workflow.config_yaml;
-  useGuard(dirty);
 
   // Somebody else saved, and nothing is unsaved here: follow.
   useEffect(() => {
@@ -100,6 +99,7 @@ export function Component() {
           {graph && check.data && !check.data.graph && <div className={styles["stale"]}>As it was when it was last valid</div>}
         </div>
       </div>
+      <Guard dirty={dirty} />
       <Conflict mine={text} theirs={theirs} busy={saving} onClose={() => setTheirs(null)}
         onMine={(over) => void save(over)}
         onTheirs={(taken) => { setBase(taken); setText(taken.workflow.config_yaml); setTheirs(null); }} />
