@@ -77,7 +77,7 @@ async def everything_stored(database: Database) -> str:
 
 async def until_someone_waits(database: Database) -> None:
     """Until another transaction waits for the one that the caller holds open."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await _someone_waits(database):
             await asyncio.sleep(0)
 

@@ -34,7 +34,7 @@ class Gate:
         with self._lock:
             self.running += 1
             self.most = max(self.most, self.running)
-        assert self.open.wait(30)
+        assert self.open.wait(90)
         with self._lock:
             self.running -= 1
             self.done += 1
@@ -45,7 +45,7 @@ async def test_no_more_hashes_at_once_than_configured() -> None:
     gate = Gate()
     passwords = Passwords(Hooks(hash_password=gate.hash), concurrency=2)
     hashing = [asyncio.create_task(passwords.hash(f"password {number}")) for number in range(10)]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while gate.running < 2:
             await asyncio.sleep(0)
     gate.open.set()
@@ -58,7 +58,7 @@ async def test_who_gave_up_waiting_leaves_the_line() -> None:
     gate = Gate()
     passwords = Passwords(Hooks(hash_password=gate.hash), concurrency=1)
     hashing = [asyncio.create_task(passwords.hash("x")) for _ in range(51)]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while gate.running < 1:
             await asyncio.sleep(0)
     with pytest.raises(Overloaded):
@@ -86,7 +86,7 @@ async def test_a_flood_of_sign_ins_is_turned_away_at_some_point_and_holds_nobody
             assert turned_away.status_code == 503
             assert int(turned_away.headers["retry-after"]) > 0
             assert turned_away.headers["status"] == turned_away.json()["detail"]
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while gate.running < 1:
                     await asyncio.sleep(0)
             done = gate.done
@@ -104,5 +104,5 @@ async def test_a_flood_of_sign_ins_is_turned_away_at_some_point_and_holds_nobody
 
 
 async def first_done(tasks: list[asyncio.Task[httpx.Response]]) -> httpx.Response:
-    done, _ = await asyncio.wait(tasks, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+    done, _ = await asyncio.wait(tasks, timeout=60, return_when=asyncio.FIRST_COMPLETED)
     return done.pop().result()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-START_LIMIT = 60
+START_LIMIT = 120
 
 
 def environment(**settings: str) -> dict[str, str]:

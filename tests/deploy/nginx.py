@@ -18,7 +18,7 @@ from tests.platform.iam.certificates import Authority
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx" / "penstock.conf"
 NAME = "penstock.example"
-_PATIENCE = 30
+_PATIENCE = 120
 # What Debian has in its nginx.conf around the files of conf.d, with a place of its own for everything that is written.
 _AROUND = """
 {user}

@@ -133,11 +133,11 @@ def test_an_alias_does_not_go_deeper_than_allowed() -> None:
 def test_a_few_lines_that_stand_for_a_billion_values_are_refused_at_once() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(NotReadable) as caught:
         parse("\n".join(lines))
     assert caught.value.code == "too-many"
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_every_value_knows_its_place() -> None:

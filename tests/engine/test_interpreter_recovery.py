@@ -65,7 +65,7 @@ async def _cut_everywhere(execution: Execution, pause: int) -> None:
     side_by_side = any(step.task.kind == "fork" for step in whole.journal.steps.values())
     stored = len(whole.journal.entries)
     for cut in range(0, stored + 1, max(1, stored // MOST_CUTS)):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             again = await execution.live(whole.journal.before(cut), pause)
         _compare(whole, again, cut, side_by_side=side_by_side)
 

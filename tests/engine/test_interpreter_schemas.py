@@ -38,9 +38,10 @@ def held(runner: asyncio.Runner, impatient: Performer) -> Any:
         running = asyncio.create_task(LocalEngine(impatient).run(workflow_of(json.dumps(definition)), data))
         longest = 0.0
         while not running.done():
-            began = time.monotonic()
+            # In time of the processor: what keeps others waiting here computes, and other processes do not count.
+            began = time.thread_time()
             await asyncio.sleep(0.005)
-            longest = max(longest, time.monotonic() - began)
+            longest = max(longest, time.thread_time() - began)
         try:
             return await running, longest
         except Fault as fault:

@@ -150,7 +150,7 @@ async def test_one_person_has_one_check_under_way_and_two_people_two(
         async def meeting(self: Any, text: str) -> Any:
             nonlocal most
             most = max(most, met.n_waiting + 1)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await met.wait()
             return await really(self, text)
 

@@ -58,7 +58,7 @@ async def test_who_ends_before_it_has_read_all_keeps_no_event_from_being_handled
     waiting = [listening.offer(offered(number)) for number in (50, 100)]
     await anext(listening)
     listening.end()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await asyncio.gather(*waiting)
 
 

@@ -193,5 +193,5 @@ async def test_a_writer_that_was_overtaken_ends(database: Database) -> None:
     async with database.transaction() as tx:
         await tx.run_text("UPDATE engine_lease SET fence = fence + 1")
     with pytest.raises(LeaseLost):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await writer.run()

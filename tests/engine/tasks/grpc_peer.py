@@ -39,7 +39,7 @@ def reports(credentials: grpc.ServerCredentials | None = None) -> Iterator[int]:
                     ended = Event()
                     context.add_callback(ended.set)
                     happened.put("began")
-                    ended.wait(20)
+                    ended.wait(120)
                     happened.put("ended")
                 case "huge":
                     return messages.Report(text="x" * request.how_many)

@@ -27,7 +27,7 @@ class Log(list[tuple[str, str]]):
 
     async def until(self, part: str) -> str:
         """The first message with these words in it."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 if found := next((message for _, message in self if part in message), None):
                     return found

@@ -59,7 +59,7 @@ async def test_a_message_sent_again_has_the_same_id(agent: str) -> None:
             await a2a.perform(
                 {"method": "message/send", "server": f"{agent}/a2a", "parameters": message("hello")}, work
             )
-    first, second = a2a_peer.happened.get(timeout=5), a2a_peer.happened.get(timeout=5)
+    first, second = a2a_peer.happened.get(timeout=30), a2a_peer.happened.get(timeout=30)
     assert first == second
     assert UUID(first.split()[1]).version == 5
 
@@ -200,8 +200,8 @@ async def test_a_cancelled_call_leaves_the_agent(elsewhere: str) -> None:
     async with working() as work:
         given = {"method": "message/stream", "server": f"{elsewhere}/never", "parameters": message("wait")}
         call = asyncio.create_task(a2a.perform(given, work))
-        assert await asyncio.to_thread(a2a_peer.happened.get, timeout=10) == "asked"
+        assert await asyncio.to_thread(a2a_peer.happened.get, timeout=30) == "asked"
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        assert await asyncio.to_thread(a2a_peer.happened.get, timeout=10) == "left"
+        assert await asyncio.to_thread(a2a_peer.happened.get, timeout=30) == "left"

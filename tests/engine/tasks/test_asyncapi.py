@@ -163,7 +163,7 @@ def written(folder: Path, document: dict[str, Any]) -> dict[str, Any]:
 
 async def taken(arguments: dict[str, Any], work: Work, count: int) -> list[Any]:
     messages: list[Any] = []
-    async with asyncio.timeout(20), aclosing(asyncapi.subscribe(arguments, work)) as subscription:
+    async with asyncio.timeout(60), aclosing(asyncapi.subscribe(arguments, work)) as subscription:
         async for message in subscription:
             messages.append(message)
             if len(messages) == count:
@@ -182,7 +182,7 @@ async def test_over_http_a_message_is_a_request(web: str, tmp_path: Path) -> Non
     message = {"payload": {"greetings": "hello"}, "headers": {"X-Foo": "bar"}}
     async with working(files=tmp_path) as work:
         assert (await asyncapi.perform(given | {"message": message}, work)).output == message
-    request = received.get(timeout=5)
+    request = received.get(timeout=30)
     assert (request["method"], request["body"]) == ("PUT", {"greetings": "hello"})
     assert request["headers"]["x-foo"] == "bar"
     assert request["headers"]["idempotency-key"] == "key-1"
@@ -195,7 +195,7 @@ async def test_over_http_messages_are_events_or_lines_until_the_reader_leaves(we
     async with working(files=tmp_path) as work:
         feed = await taken(given | {"channel": "feed"}, work, 3)
         assert [each["payload"] for each in feed] == [{"number": 0}, {"number": 1}, {"number": 2}]
-        assert await asyncio.to_thread(received.get, timeout=10) == "left"
+        assert await asyncio.to_thread(received.get, timeout=30) == "left"
         listing = await taken(given | {"channel": "listing"}, work, 3)
         assert [each["payload"] for each in listing] == [{"number": 1}, {"number": 2}]
 
@@ -213,10 +213,10 @@ async def test_over_a_websocket_messages_go_both_ways(web: str, tmp_path: Path) 
     async with working(files=tmp_path) as work:
         heard = await taken(given | token | {"subscription": {}}, work, 2)
         assert [each["payload"]["number"] for each in heard] == [0, 1]
-        assert await asyncio.to_thread(received.get, timeout=10) == "left"
+        assert await asyncio.to_thread(received.get, timeout=30) == "left"
         await asyncapi.perform(given | token | {"message": {"payload": {"text": "hi"}}}, work)
-        assert json.loads(await asyncio.to_thread(received.get, timeout=10)) == {"text": "hi"}
-        assert await asyncio.to_thread(received.get, timeout=10) == "left"
+        assert json.loads(await asyncio.to_thread(received.get, timeout=30)) == {"text": "hi"}
+        assert await asyncio.to_thread(received.get, timeout=30) == "left"
         assert "ended with code 4001" in str(await fault_of(given | {"subscription": {}}, work))
         assert (await fault_of(given | {"channel": "hook", "subscription": {}}, work)).error.title == "No WebSocket"
 
@@ -369,7 +369,7 @@ async def test_a_channel_and_a_server_are_filled_from_message_and_variables(web:
     server = {"server": {"name": "main", "variables": {"port": web.rpartition(":")[2]}}}
     async with working(files=tmp_path) as work:
         await asyncapi.perform(given | server | {"message": {"payload": {"to": "hook"}}}, work)
-        assert received.get(timeout=5)["body"] == {"to": "hook"}
+        assert received.get(timeout=30)["body"] == {"to": "hook"}
         assert "its variable 'port'" in str(await fault_of(given | {"message": {"payload": {"to": "hook"}}}, work))
         assert "'what' of the channel" in str(await fault_of(given | server | {"message": {"payload": {}}}, work))
 

@@ -108,11 +108,11 @@ async def test_a_message_between_does_not_confuse_the_answer(peer: dict[str, Any
 async def test_a_cancelled_call_ends_what_the_server_does(peer: dict[str, Any]) -> None:
     async with working() as work:
         call = asyncio.create_task(mcp.perform(tool("never", peer, marker="x"), work))
-        assert await asyncio.to_thread(mcp_peer.happened.get, timeout=10) == "began x"
+        assert await asyncio.to_thread(mcp_peer.happened.get, timeout=30) == "began x"
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        assert await asyncio.to_thread(mcp_peer.happened.get, timeout=10) == "ended x"
+        assert await asyncio.to_thread(mcp_peer.happened.get, timeout=30) == "ended x"
 
 
 async def test_its_own_timeout_is_a_timeout(peer: dict[str, Any]) -> None:
@@ -121,8 +121,8 @@ async def test_its_own_timeout_is_a_timeout(peer: dict[str, Any]) -> None:
             await mcp.perform(tool("never", peer, marker="y") | {"timeout": {"milliseconds": 300}}, work)
     assert fault.value.error.type.endswith("/timeout")
     assert fault.value.error.status == 408
-    assert mcp_peer.happened.get(timeout=10) == "began y"
-    assert mcp_peer.happened.get(timeout=10) == "ended y"
+    assert mcp_peer.happened.get(timeout=30) == "began y"
+    assert mcp_peer.happened.get(timeout=30) == "ended y"
 
 
 async def test_an_answer_over_the_limit_is_not_read(peer: dict[str, Any]) -> None:

@@ -276,7 +276,7 @@ async def test_a_project_that_is_deleted_during_a_sign_in_gives_nothing_and_brea
 async def _somebody_waits(url: str) -> None:
     connection = await asyncpg.connect(url)
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await connection.fetchval(waiting):
             await asyncio.sleep(0.01)
     await connection.close()
