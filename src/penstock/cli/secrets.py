@@ -23,9 +23,7 @@ def rotate(*, database: DatabaseAddress = None, config: ConfigFile = None) -> No
         more = f"\n  … and {len(done.not_opened) - 20} more" if len(done.not_opened) > 20 else ""
         raise CommandError(f"{len(done.not_opened)} could not be opened and stay as they are:\n{shown}{more}")
     if settings.secrets_key_previous:
-        print(
-            "Next: when all executions that are under way now have ended (what they keep stays sealed as it is), take"
-        )
+        print("Next: when the executions that are under way have ended, whose data stays sealed as it is, take")
         print("secrets_key_previous out of the settings and restart.")
 
 
