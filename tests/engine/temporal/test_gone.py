@@ -3,6 +3,7 @@
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.service import RPCError
 
 from penstock.engine.temporal import gone
 from tests import temporal
@@ -92,6 +96,38 @@ async def _has_ended(cluster: Client, execution: str) -> bool:
     return described.status is WorkflowExecutionStatus.COMPLETED
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_a_child_whose_workflow_was_deleted_in_temporal_goes_on_and_still_ends_with_its_parent(
+    serve: Serve, database_url: str, on_temporal: dict[str, str]
+) -> None:
+    async with serve(**on_temporal) as client, working(database=database_url, **on_temporal) as cluster:
+        here = Shop(await set_up(client))
+        child = await here.workflow("child", _LISTEN)
+        parents = [await here.trigger(await here.workflow(name, _PARENT)) for name in ("first", "second")]
+        await came(lambda: _listens(here, child, 2))
+        children = {each["metadata"]["parent"]["execution_id"]: each["id"] for each in await here.executions(child)}
+        for id_ in children.values():
+            before = await cluster.get_workflow_handle(id_).describe()
+            await cluster.workflow_service.delete_workflow_execution(
+                DeleteWorkflowExecutionRequest(
+                    namespace=cluster.namespace, workflow_execution=WorkflowExecution(workflow_id=id_)
+                )
+            )
+            await came(partial(_runs_anew, cluster, id_, before.run_id))
+        assert (await here.post(f"/executions/{parents[0]}/cancel")).json()["status"] == "cancelled"
+        assert (await here.ended(children[parents[0]]))["status"] == "cancelled"
+        await here.send("go")
+        assert (await here.ended(parents[1]))["output_data"] == {"done": True}
+
+
+async def _runs_anew(cluster: Client, execution: str, before: str) -> bool:
+    try:
+        described = await cluster.get_workflow_handle(execution).describe()
+    except RPCError:
+        return False
+    return described.run_id != before and described.status is WorkflowExecutionStatus.RUNNING
+
+
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_when_temporal_has_lost_everything_all_that_was_under_way_goes_on_from_its_steps(
     serve: Serve, database_url: str, task_queue: str, tmp_path: Path
@@ -107,7 +143,7 @@ async def test_when_temporal_has_lost_everything_all_that_was_under_way_goes_on_
             running = await here.trigger(one)
             await here.at(running, "ask")
             pending = await here.trigger(one)
-            await came(lambda: _listens(here, child))
+            await came(lambda: _listens(here, child, 1))
             known = [each["id"] for each in await here.steps(running)]
     with temporal.running(tmp_path, port=port):
         async with reopened(serve, here, **settings) as there, working(database=database_url, **settings):
@@ -181,6 +217,7 @@ def _copy(file: str, to: str) -> None:
         source.backup(target)
 
 
-async def _listens(here: Shop, workflow: str) -> bool:
+async def _listens(here: Shop, workflow: str, many: int) -> bool:
     running = await here.executions(workflow, status="running")
-    return bool(running) and any(each["step_name"] == "ask" for each in await here.steps(running[0]["id"]))
+    steps = [each["step_name"] for execution in running for each in await here.steps(execution["id"])]
+    return steps.count("ask") == many

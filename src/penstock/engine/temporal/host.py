@@ -3,12 +3,17 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import WorkflowIDReusePolicy
-from temporalio.exceptions import ChildWorkflowError, WorkflowAlreadyStartedError, is_cancelled_exception
+from temporalio.exceptions import (
+    ChildWorkflowError,
+    FailureError,
+    WorkflowAlreadyStartedError,
+    is_cancelled_exception,
+)
 from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
 
 from penstock.dsl.expressions import ExpressionFailed, NotAnExpression, Program
@@ -271,8 +276,15 @@ class TemporalHost(EmbeddedHost):
 
     async def _end_of(self, id_: str, child: ChildOf) -> passed.EndedChild:
         """Of one that this workflow did not start itself, in this history."""
-        while (found := await self._find(id_, child)).ended is None:  # noqa: ASYNC110 - the database does not ring
-            await asyncio.sleep(_CHILD_LOOKS)
+        try:
+            while (found := await self._find(id_, child)).ended is None:  # noqa: ASYNC110 - the database does not ring
+                await asyncio.sleep(_CHILD_LOOKS)
+        except asyncio.CancelledError:
+            if not self.abandoned:
+                # Temporal does not know that it is a child, and would let it go on.
+                with suppress(FailureError):
+                    await workflow.get_external_workflow_handle(id_).cancel()
+            raise
         return found.ended
 
     def _of_child(self, ended: passed.EndedChild) -> Any:
