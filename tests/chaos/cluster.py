@@ -65,7 +65,7 @@ class Worker:
 
 
 class TemporalStorm(Storm):
-    pause = 0.6
+    pause = 1.5
 
     def __init__(self, folder: Path, database: str, service: CountingService, seed: int, cluster: Cluster) -> None:
         super().__init__(folder, database, service, seed, engine="temporal", temporal_address=cluster.address)
