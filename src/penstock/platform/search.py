@@ -94,7 +94,7 @@ _Q: Fields = {
 
 @get(
     "/search",
-    guards=[guard],
+    before_request=guard,
     tags=["workflows"],
     summary="Find workflows and executions",
     description=f"Newest first, {_MOST} of each at most, among those that I can see.",

@@ -69,7 +69,7 @@ def _filters(query: Mapping[str, str]) -> dict[str, str] | None:
 
 @get(
     "/companies/{id:str}/audit",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The audit log of a company with its organizations, or of one organization; newest first",
     operation_class=query(_FILTERS | PERIOD | PAGING),
@@ -90,7 +90,7 @@ async def read_audit(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
 
 @get(
     "/companies/{id:str}/audit/export",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The audit log as JSON Lines, oldest first, so that a next export can go on from the last line",
     operation_class=query(_FILTERS | PERIOD),

@@ -88,7 +88,7 @@ _EXAMPLE = {
 
 @get(
     "/auth/identities",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The companies' providers that open my account",
     operation_class=query(PAGING),
@@ -108,7 +108,7 @@ async def list_identities(request: Req) -> Answer:
 
 @delete(
     "/auth/identities/{provider_id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="No longer sign in through a company's provider",
     description="What its mappings gave you goes with it.",

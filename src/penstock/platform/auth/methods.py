@@ -66,7 +66,7 @@ _EXAMPLE = {
 
 @get(
     "/auth/methods",
-    guards=[guard],
+    before_request=guard,
     tags=["sign-in"],
     summary="How one can sign in here",
     description="With an email, also through which providers its company signs in. Only the domain counts: whether "

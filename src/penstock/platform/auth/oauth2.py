@@ -38,7 +38,7 @@ def _cookie(request: Req, value: str, seconds: int) -> str:
 
 @get(
     "/auth/oauth2/{provider:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Sign in with a social provider",
     responses={302: ResponseSpec(None, description="On to the provider.")}
@@ -53,7 +53,7 @@ async def begin(request: Req, provider: FromPath[str]) -> Answer:
 
 @get(
     "/auth/oauth2/{provider:str}/callback",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Back from the social provider: tokens",
     operation_class=query(_ARRIVES),

@@ -114,7 +114,7 @@ def _user(row: Row) -> User:
 
 @post(
     "/auth/register",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Create an account and sign in",
     operation_class=json_body(Registration, _LOGIN | {"display_name": "Ada"}),
@@ -136,7 +136,7 @@ async def register(request: Req) -> Answer:
 @post(
     "/auth/login",
     status_code=200,
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Sign in",
     operation_class=json_body(Credentials, _LOGIN),
@@ -155,7 +155,7 @@ async def login(request: Req) -> Answer:
 @post(
     "/auth/refresh",
     status_code=200,
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Exchange a refresh token for new tokens",
     operation_class=json_body(Refresh, {"refresh_token": "eyJhbGciOi…"}),
@@ -169,7 +169,8 @@ async def refresh(request: Req) -> Answer:
 @post(
     "/auth/session",
     status_code=200,
-    guards=[guard, same_site],
+    guards=[same_site],
+    before_request=guard,
     tags=_TAGS,
     summary="Exchange the session cookie for tokens",
     responses=flows.TOKENS | problems(_NOT_SIGNED_IN, (403, "The request comes from a foreign origin.")),
@@ -181,7 +182,7 @@ async def session(request: Req) -> Answer:
 @post(
     "/auth/logout",
     status_code=200,
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="End the session",
     responses={204: ResponseSpec(None, description="It has ended, for access tokens too.")} | problems(_NOT_SIGNED_IN),
@@ -201,7 +202,7 @@ async def logout(request: Req) -> Answer:
     return Answer(204, b"", "")
 
 
-@get("/auth/me", guards=[guard], tags=_TAGS, summary="Who I am", responses=_ME | problems(_NOT_SIGNED_IN))
+@get("/auth/me", before_request=guard, tags=_TAGS, summary="Who I am", responses=_ME | problems(_NOT_SIGNED_IN))
 async def me(request: Req) -> Answer:
     row = await parts_of(request).database.one(_USER, id=access_of(request).caller.id)
     assert row is not None  # noqa: S101
@@ -210,7 +211,7 @@ async def me(request: Req) -> Answer:
 
 @put(
     "/auth/me",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Change my profile",
     operation_class=json_body(Profile, {"display_name": "Ada Lovelace"}),

@@ -72,7 +72,7 @@ _EXAMPLE = {
 
 @get(
     "/auth/sessions",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Where I am signed in",
     operation_class=query(PAGING),
@@ -93,7 +93,7 @@ async def list_sessions(request: Req) -> Answer:
 
 @delete(
     "/auth/sessions/{sid:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="End one of my sessions",
     description="At once, for its access tokens too. The current one may be ended as well.",
@@ -115,7 +115,7 @@ async def end_session(request: Req, sid: FromPath[str]) -> Answer:
 
 @delete(
     "/auth/sessions",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="End all of my other sessions",
     description="At once, for their access tokens too. Only the session that this request belongs to stays.",

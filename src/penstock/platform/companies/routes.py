@@ -36,7 +36,7 @@ def _force(request: Req) -> bool:
 
 @get(
     "/companies",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The companies in which I have a role anywhere",
     operation_class=query(PAGING),
@@ -52,7 +52,7 @@ async def list_companies(request: Req) -> Answer:
 
 @post(
     "/companies",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Create a company",
     operation_class=json_body(NewCompany, {"name": "Acme"}),
@@ -66,14 +66,14 @@ async def create_company(request: Req) -> Answer:
     return _created(await rules.create(parts_of(request), call_of(request), access_of(request), body, parent_id=None))
 
 
-@get("/companies/{id:str}", guards=[guard], tags=_TAGS, summary="Read a company", responses=_ONE | shown.REFUSED)
+@get("/companies/{id:str}", before_request=guard, tags=_TAGS, summary="Read a company", responses=_ONE | shown.REFUSED)
 async def read_company(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return json(await rules.read(parts_of(request), id, organization=False))
 
 
 @put(
     "/companies/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Change a company",
     operation_class=json_body(CompanyChange, {"name": "Ajax"}),
@@ -88,7 +88,7 @@ async def update_company(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
 
 @delete(
     "/companies/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Delete a company and all inside",
     status_code=200,
@@ -104,7 +104,7 @@ async def delete_company(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
 
 @get(
     "/companies/{cid:str}/organizations",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The organizations of a company",
     operation_class=query(PAGING),
@@ -119,7 +119,7 @@ async def list_organizations(request: Req, cid: FromPath[str]) -> Answer:
 
 @post(
     "/companies/{cid:str}/organizations",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Create an organization",
     operation_class=json_body(NewCompany, {"name": "North"}),
@@ -135,7 +135,7 @@ async def create_organization(request: Req, cid: FromPath[str]) -> Answer:
 
 @get(
     "/organizations/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Read an organization",
     responses=_ONE_ORGANIZATION | shown.REFUSED,
@@ -146,7 +146,7 @@ async def read_organization(request: Req, id: FromPath[str]) -> Answer:  # noqa:
 
 @put(
     "/organizations/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Change an organization",
     operation_class=json_body(CompanyChange, {"name": "South"}),
@@ -161,7 +161,7 @@ async def update_organization(request: Req, id: FromPath[str]) -> Answer:  # noq
 
 @delete(
     "/organizations/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Delete an organization",
     status_code=200,

@@ -23,7 +23,7 @@ _LEVELS = {"debug": 100, "info": 80, "warn": 3, "error": 2, "fatal": 0}
 
 @get(
     "/dashboard",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="All workflows that I can see, in numbers",
     description="Newest first, a page at a time; `total_workflows` is how many there are in all.",
@@ -54,7 +54,7 @@ async def dashboard(request: Req) -> Answer:
 
 @get(
     "/workflows/{id:str}/dashboard",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="One workflow in numbers",
     description=(

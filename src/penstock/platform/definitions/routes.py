@@ -54,7 +54,7 @@ class Templates(Struct):
 @post(
     "/definitions/check",
     status_code=200,
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Check a definition, and see what it would do",
     description="Nothing is stored. `errors` has warnings too; only those of severity `error` make it invalid. "
@@ -71,7 +71,7 @@ async def check(request: Req) -> Answer:
 
 @get(
     "/definitions/schema",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The JSON Schema of definitions, for editors",
     operation_class=query({}, heeds=_IF_NONE_MATCH),
@@ -103,7 +103,7 @@ def _schema() -> tuple[bytes, str]:
 
 @get(
     "/definitions/templates",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Definitions to begin with",
     description="Those that this server may run, the simplest first.",

@@ -65,7 +65,7 @@ class _Receive(Operation):
 
 @post(
     "/projects/{id:str}/events",
-    guards=[guard],
+    before_request=guard,
     tags=["events"],
     summary="Send events to the workflows of a project",
     description=(

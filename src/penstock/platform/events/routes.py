@@ -26,7 +26,7 @@ _STREAMED: Fields = _FILTERS | {"type": ("workflow.*", "Of this type only; with 
 
 @get(
     "/workflows/{id:str}/events",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The events of a workflow",
     operation_class=query(_FILTERS | PAGING),
@@ -48,7 +48,7 @@ async def list_events(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
 
 @get(
     "/workflows/{id:str}/events/stream",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The events of a workflow as they happen",
     description=(
@@ -68,7 +68,7 @@ _OF_SEVERAL = "As the stream of a workflow; ids grow over all workflows, so that
 
 @get(
     "/projects/{id:str}/events/stream",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The events of all workflows of a project as they happen",
     description=_OF_SEVERAL,
@@ -81,7 +81,7 @@ async def stream_project_events(request: Req, id: FromPath[str]) -> EventStream:
 
 @get(
     "/events/stream",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The events of all workflows that I can access, as they happen",
     description=_OF_SEVERAL,

@@ -66,7 +66,7 @@ _EXAMPLE = {
 
 @get(
     "/executions/{id:str}/children",
-    guards=[guard],
+    before_request=guard,
     tags=["executions"],
     summary="The executions that an execution started and waits for",
     description="In the order of their start, those that I can see: what `run: workflow` started, with `await`.",

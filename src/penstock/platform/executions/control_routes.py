@@ -23,7 +23,7 @@ _ENDED = (409, "It has ended already, or this server has no engine.")
 
 @post(
     "/executions/{id:str}/pause",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Pause an execution",
     description="No further step begins; `metadata.paused_at` says since when.",
@@ -36,7 +36,7 @@ async def pause(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
 
 @post(
     "/executions/{id:str}/resume",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Let a paused execution go on",
     status_code=200,
@@ -48,7 +48,7 @@ async def resume(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
 
 @post(
     "/executions/{id:str}/rerun",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Run an ended execution again",
     description=(

@@ -35,7 +35,7 @@ _INCLUDE: Fields = {"include": ("triggered_by", "`triggered_by`: with the user w
 
 @post(
     "/workflows/{id:str}/trigger",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Start an execution",
     description=(
@@ -67,7 +67,7 @@ async def trigger(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
 
 @get(
     "/workflows/{id:str}/executions",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The executions of a workflow",
     operation_class=query(_FILTERS | _INCLUDE | PAGING, choices=_CHOICES),
@@ -85,7 +85,7 @@ async def list_executions(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
 
 @get(
     "/executions",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The executions of all workflows that I can access",
     description="Each with its workflow and with the user who started it; `triggered_by` is null when none did.",
@@ -126,7 +126,7 @@ def _id_of(page: Page, name: str) -> str | None:
 
 @get(
     "/executions/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Read an execution",
     operation_class=query(_INCLUDE),
@@ -139,7 +139,7 @@ async def read_execution(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
 
 @post(
     "/executions/{id:str}/cancel",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Cancel an execution",
     status_code=200,

@@ -48,7 +48,7 @@ _FIND = Statement(
 
 @get(
     "/executions/{id:str}/steps",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The steps of an execution",
     description="In sequence: one for each run of a task, composites included; each retry is one, too. `total` is the "
@@ -69,7 +69,7 @@ async def list_steps(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
 
 @get(
     "/executions/{id:str}/steps/{number:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="One step of an execution, by its sequence_num",
     responses={200: answer(queries.Step, "The step.", STEP)} | problems((404, "There is no such step.")),

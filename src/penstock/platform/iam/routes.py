@@ -57,7 +57,7 @@ _INVALID = (400, "Not valid; `errors` says where.")
 
 @get(
     "/companies/{id:str}/iam/providers",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The identity providers of a company",
     operation_class=query(PAGING),
@@ -73,7 +73,7 @@ async def list_providers(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
 
 @post(
     "/companies/{id:str}/iam/providers",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Add an identity provider",
     operation_class=json_body(NewProvider, {"provider_type": "oidc", "name": "Staff", "config": _SENT}),
@@ -90,7 +90,7 @@ async def create_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
 
 @get(
     "/iam/providers/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Read an identity provider",
     responses={200: answer(Provider, "The provider; its secrets are masked.", _PROVIDER)} | problems(*_USUAL),
@@ -101,7 +101,7 @@ async def read_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A00
 
 @put(
     "/iam/providers/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Change an identity provider",
     description="`config` replaces the whole configuration; `********` keeps a stored secret, unless the address that "
@@ -117,7 +117,7 @@ async def update_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
 
 @delete(
     "/iam/providers/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Delete an identity provider, its mappings and what they granted",
     status_code=200,
@@ -130,7 +130,7 @@ async def delete_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
 
 @post(
     "/iam/providers/{id:str}/test",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Try an identity provider, for real",
     status_code=200,
@@ -149,7 +149,7 @@ async def test_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A00
 
 @get(
     "/iam/providers/{id:str}/mappings",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The role mappings of an identity provider",
     operation_class=query(PAGING),
@@ -164,7 +164,7 @@ async def list_mappings(request: Req, id: FromPath[str]) -> Answer:  # noqa: A00
 
 @post(
     "/iam/providers/{id:str}/mappings",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Map a name at the provider to a role",
     description="At sign-in, each mapping whose `external_identifier` equals the person's subject, verified email or "
@@ -181,7 +181,7 @@ async def create_mapping(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
 
 @delete(
     "/iam/mappings/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Delete a role mapping, and what it granted",
     status_code=200,

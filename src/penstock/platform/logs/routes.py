@@ -33,7 +33,7 @@ _FILTERS: Fields = (
 
 @get(
     "/workflows/{id:str}/logs",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The logs of a workflow",
     operation_class=query(_FILTERS | PAGING, choices={"level": LEVELS}),
@@ -59,7 +59,7 @@ async def list_logs(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
 
 @get(
     "/workflows/{id:str}/logs/stream",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The logs of a workflow as they are written",
     description=(

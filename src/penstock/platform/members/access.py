@@ -131,7 +131,7 @@ def _through(
 
 @get(
     [f"/{places}/{{id:str}}/access" for places in _PLACES],
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Who may do what here, and through what",
     description="By email. Everybody with a role here or above: their effective role, and each grant that they have, "
@@ -150,7 +150,7 @@ async def list_access(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
 
 @get(
     [f"/{places}/{{id:str}}/access/me" for places in _PLACES],
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="What I may do here, and through what",
     responses={200: answer(PersonAccess, "Your role, and your grants.", _EXAMPLE)} | shown.REFUSED,

@@ -50,7 +50,7 @@ async def _remove(request: Req, level: Level, id_: str, uid: str) -> Answer:
 
 @get(
     "/companies/{id:str}/members",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Members of a company or organization",
     operation_class=query(PAGING),
@@ -62,7 +62,7 @@ async def list_company_members(request: Req, id: FromPath[str]) -> Answer:  # no
 
 @post(
     "/companies/{id:str}/members",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Add a member",
     operation_class=_NEW,
@@ -74,7 +74,7 @@ async def add_company_member(request: Req, id: FromPath[str]) -> Answer:  # noqa
 
 @put(
     "/companies/{id:str}/members/{uid:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Change a member's role",
     operation_class=json_body(RoleChange, {"role": "admin"}),
@@ -87,7 +87,7 @@ async def change_company_member(request: Req, id: FromPath[str], uid: FromPath[s
 
 @delete(
     "/companies/{id:str}/members/{uid:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Remove a member",
     description="Roles that they were given further in (organizations, projects, workflows) go with it. Anyone may "
@@ -101,7 +101,7 @@ async def remove_company_member(request: Req, id: FromPath[str], uid: FromPath[s
 
 @get(
     "/projects/{id:str}/members",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Members of a project",
     operation_class=query(PAGING),
@@ -113,7 +113,7 @@ async def list_project_members(request: Req, id: FromPath[str]) -> Answer:  # no
 
 @post(
     "/projects/{id:str}/members",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Add a member, or change their role",
     operation_class=_NEW,
@@ -125,7 +125,7 @@ async def add_project_member(request: Req, id: FromPath[str]) -> Answer:  # noqa
 
 @delete(
     "/projects/{id:str}/members/{uid:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Remove a member",
     description="Roles that they were given further in (organizations, projects, workflows) go with it. Anyone may "

@@ -23,7 +23,7 @@ _ONE = {200: answer(queries.Project, "The project.", shown.PROJECT)}
 
 @get(
     "/organizations/{oid:str}/projects",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The projects of an organization",
     operation_class=query(PAGING),
@@ -38,7 +38,7 @@ async def list_projects(request: Req, oid: FromPath[str]) -> Answer:
 
 @get(
     "/projects",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The projects that I may see, wherever they are",
     description="Also those of companies in which one has no role: who was added to a project alone finds it here.",
@@ -54,7 +54,7 @@ async def list_my_projects(request: Req) -> Answer:
 
 @post(
     "/organizations/{oid:str}/projects",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Create a project",
     operation_class=json_body(NewProject, {"name": "Apollo"}),
@@ -71,14 +71,14 @@ async def create_project(request: Req, oid: FromPath[str]) -> Answer:
     return answer
 
 
-@get("/projects/{id:str}", guards=[guard], tags=_TAGS, summary="Read a project", responses=_ONE | shown.REFUSED)
+@get("/projects/{id:str}", before_request=guard, tags=_TAGS, summary="Read a project", responses=_ONE | shown.REFUSED)
 async def read_project(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     return json(await rules.read(parts_of(request).database, id))
 
 
 @put(
     "/projects/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Change a project",
     operation_class=json_body(ProjectChange, {"description": "To the moon"}),
@@ -91,7 +91,7 @@ async def update_project(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
 
 @delete(
     "/projects/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Delete a project and all inside",
     status_code=200,

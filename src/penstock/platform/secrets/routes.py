@@ -34,7 +34,7 @@ def _project(access: Access) -> str:
 
 @get(
     "/projects/{id:str}/secrets",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The names of a project's secrets",
     operation_class=query(PAGING),
@@ -49,7 +49,7 @@ async def list_secrets(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
 
 @get(
     "/projects/{id:str}/secrets/{name:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Whether there is such a secret, and since when; never its value",
     responses={200: answer(Secret, "What is told of it.", _EXAMPLE)} | _REFUSED,
@@ -60,7 +60,7 @@ async def read_secret(request: Req, id: FromPath[str], name: FromPath[str]) -> A
 
 @put(
     "/projects/{id:str}/secrets/{name:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Set a secret",
     operation_class=json_body(SecretValue, {"value": "correct horse battery"}),
@@ -81,7 +81,7 @@ async def put_secret(request: Req, id: FromPath[str], name: FromPath[str]) -> An
 
 @delete(
     "/projects/{id:str}/secrets/{name:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Delete a secret",
     responses={204: ResponseSpec(None, description="Deleted; no body.")} | _REFUSED,

@@ -24,7 +24,7 @@ _INVALID = problems((400, "The body is not valid."))
 
 @get(
     "/workflows/{id:str}/permissions",
-    guards=[guard],
+    before_request=guard,
     tags=["permissions"],
     summary="Who has a role of their own at this workflow",
     operation_class=query(PAGING),
@@ -44,7 +44,7 @@ async def list_permissions(request: Req, id: FromPath[str]) -> Answer:  # noqa: 
 
 @post(
     "/workflows/{id:str}/permissions",
-    guards=[guard],
+    before_request=guard,
     tags=["permissions"],
     summary="Give someone a role at this workflow, or change it",
     description="It counts before any role in the project or above it, whether higher or lower. "
@@ -69,7 +69,7 @@ async def put_permission(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
 
 @delete(
     "/workflows/{id:str}/permissions/{uid:str}",
-    guards=[guard],
+    before_request=guard,
     tags=["permissions"],
     summary="Remove someone's role at this workflow",
     responses=shown.GONE | shown.REFUSED,
@@ -82,7 +82,7 @@ async def remove_permission(request: Req, id: FromPath[str], uid: FromPath[str])
 
 @get(
     "/workflows/{id:str}/links",
-    guards=[guard],
+    before_request=guard,
     tags=["links"],
     summary="What this workflow starts when it ends",
     operation_class=query(PAGING),
@@ -97,7 +97,7 @@ async def list_links(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
 
 @post(
     "/workflows/{id:str}/links",
-    guards=[guard],
+    before_request=guard,
     tags=["links"],
     summary="Start another workflow when this one ends",
     description="completed, failed and finished start the target (editor there too); dependency only documents.",
@@ -118,7 +118,7 @@ async def create_link(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
 
 @delete(
     "/workflows/{id:str}/links/{linkId:str}",
-    guards=[guard],
+    before_request=guard,
     tags=["links"],
     summary="Delete a link",
     responses=shown.GONE | shown.REFUSED,

@@ -53,7 +53,7 @@ async def _list(request: Req, made: lists.Lists, **params: Any) -> Answer:
 
 @get(
     "/workflows",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="All workflows that I can access",
     operation_class=query(PAGING | shown.FILTERS | shown.INCLUDE, choices={"status": shown.STATUSES}),
@@ -65,7 +65,7 @@ async def list_workflows(request: Req) -> Answer:
 
 @get(
     "/projects/{pid:str}/workflows",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The workflows of a project",
     operation_class=query(PAGING | shown.FILTERS | shown.INCLUDE, choices={"status": shown.STATUSES}),
@@ -77,7 +77,7 @@ async def list_project_workflows(request: Req, pid: FromPath[str]) -> Answer:
 
 @post(
     "/projects/{pid:str}/workflows",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Create a workflow",
     operation_class=json_body(NewWorkflow, {"name": "Greet", "config_yaml": shown.DEFINITION}),
@@ -95,7 +95,7 @@ async def create_workflow(request: Req, pid: FromPath[str]) -> Answer:
 
 @get(
     "/workflows/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Read a workflow",
     responses=_ONE | shown.REFUSED,
@@ -106,7 +106,7 @@ async def read_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A00
 
 @put(
     "/workflows/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Change a workflow; a different definition makes a new version",
     description="With If-Match, only if nobody changed it since that ETag was read.",
@@ -124,7 +124,7 @@ async def update_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
 
 @delete(
     "/workflows/{id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Delete a workflow with all its executions",
     description="409 while it is active or an execution runs, unless ?force=true, which cancels them first.",
@@ -140,7 +140,7 @@ async def delete_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
 
 @post(
     "/workflows/{id:str}/deploy",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Deploy the newest version",
     operation_class=query({}, heeds=shown.IF_MATCH),
@@ -157,7 +157,7 @@ async def deploy_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
 
 @post(
     "/workflows/{id:str}/stop",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Stop a workflow; what runs goes on, unless cancelled",
     operation_class=json_body(StopRequest, {"cancel_running": True}, required=False, heeds=shown.IF_MATCH),
@@ -175,7 +175,7 @@ async def stop_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A00
 
 @get(
     "/workflows/{id:str}/status",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Whether it is active, what runs, and when it runs next",
     responses={200: answer(Status, "The status; `running` counts executions that have not ended.", shown.STATUS)}
@@ -187,7 +187,7 @@ async def workflow_status(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
 
 @get(
     "/workflows/{id:str}/versions",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="The versions of a workflow, newest first",
     operation_class=query(PAGING),
@@ -202,7 +202,7 @@ async def list_versions(request: Req, id: FromPath[str]) -> Answer:  # noqa: A00
 
 @get(
     "/workflows/{id:str}/versions/{v:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="One version: its number, or latest",
     responses={200: answer(Version, "The version.", shown.VERSION)} | shown.REFUSED,

@@ -70,7 +70,7 @@ _SIGNED_OUT = (401, "The access token is not valid.")
 
 @get(
     "/auth/iam/{provider_id:str}",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Sign in through a company's identity provider",
     description="302 to the provider. With an access token, the identity is linked to one's account instead; asked "
@@ -114,7 +114,7 @@ async def begin(request: Req, provider_id: FromPath[str]) -> Answer:
 
 @get(
     "/auth/iam/{provider_id:str}/callback",
-    guards=[guard],
+    before_request=guard,
     tags=_TAGS,
     summary="Back from a company's identity provider: tokens, or on to where one was going",
     operation_class=query(_ARRIVES),
@@ -135,7 +135,8 @@ async def callback(request: Req, provider_id: FromPath[str]) -> Answer:
 
 @post(
     "/auth/iam/{provider_id:str}",
-    guards=[guard, same_site],
+    guards=[same_site],
+    before_request=guard,
     tags=_TAGS,
     summary="Sign in with a user name and a password of a company's directory",
     description="Answers tokens, and sets the session cookie, as the callback does. With an access token, the "
