@@ -18,7 +18,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 
-from penstock.storage import Unavailable, migrate, open_database
+from penstock.storage import Unavailable, migrate, open_database, scripts
 from penstock.storage.migrate import NewerDatabase, PendingMigration
 from penstock.storage.opening import sqlite_path
 from penstock.storage.schema import metadata
@@ -38,12 +38,20 @@ def upgrade():
     {then}
 '''
 
+START = """
+import asyncio, sys
+from penstock.storage import open_database
+async def start(): await (await open_database(sys.argv[1])).close()
+asyncio.run(start())
+print(*sys.modules)
+"""
+
 
 async def on(url: str, work: Callable[[Connection], Any]) -> Any:
     path = sqlite_path(url)
     if path is None:
-        return await migrate._on_postgresql(url, work)
-    with migrate._sqlite_connection(path) as connection:
+        return await scripts.on_postgresql(url, work)
+    with scripts.sqlite_connection(path) as connection:
         return work(connection)
 
 
@@ -56,11 +64,11 @@ def a_later_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
     """Make this code a later one, with one migration more."""
 
     def make(then: str = "pass") -> Path:
-        scripts = tmp_path / "later" / "migrations"
-        shutil.copytree(str(resources.files("penstock.storage") / "migrations"), scripts)
-        (scripts / "versions" / "9999_next.py").write_text(NEXT.format(head=migrate.head(), then=then))
+        folder = tmp_path / "later" / "migrations"
+        shutil.copytree(str(resources.files("penstock.storage") / "migrations"), folder)
+        (folder / "versions" / "9999_next.py").write_text(NEXT.format(head=migrate.head(), then=then))
         monkeypatch.setattr(migrate.resources, "files", lambda _: tmp_path / "later")  # type: ignore[attr-defined]
-        return scripts
+        return folder
 
     return make
 
@@ -73,6 +81,21 @@ async def test_an_empty_database_gets_exactly_the_tables_of_the_schema(database_
 
     assert await on(database_url, differences) == []
     assert await tables(database_url) == {"alembic_version", *metadata.tables}
+
+
+def test_a_file_begins_with_its_revision() -> None:
+    """What is known is read from the names alone."""
+    known = {script.revision for script in scripts._scripts().walk_revisions()}
+    assert migrate._known() == known
+    assert migrate.head() == scripts._scripts().get_current_head()
+
+
+async def test_a_start_without_migrations_does_not_load_what_runs_them(database_url: str) -> None:
+    await migrate.upgrade(database_url, sqlite_path(database_url))
+    started = [sys.executable, "-c", START, database_url]
+    loaded = subprocess.run(started, check=True, capture_output=True, text=True).stdout.split()
+    assert "penstock.storage.migrate" in loaded
+    assert {"alembic", "sqlalchemy.orm"}.isdisjoint(loaded)
 
 
 async def test_a_second_start_changes_nothing(database_url: str, tmp_path: Path) -> None:
@@ -153,9 +176,9 @@ async def test_a_server_killed_in_the_middle_of_a_migration_leaves_the_old_table
 ) -> None:
     await migrate.upgrade(database_url, sqlite_path(database_url))
     before = await tables(database_url)
-    scripts = a_later_version(then="import os; os.kill(os.getpid(), 9)")
+    later = a_later_version(then="import os; os.kill(os.getpid(), 9)")
     ended = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", KILLED, database_url, str(scripts.parent)], check=False
+        subprocess.run, [sys.executable, "-c", KILLED, database_url, str(later.parent)], check=False
     )
     assert ended.returncode == -signal.SIGKILL
     assert await tables(database_url) == before

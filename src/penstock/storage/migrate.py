@@ -1,34 +1,25 @@
 """Brings a database to the tables that this code expects, forward only, one server at a time.
 
-An SQLite file is copied beside itself first. A database that a newer Penstock wrote is refused.
+An SQLite file is copied beside itself first. A database that a newer Penstock wrote is refused. What runs migrations is
+loaded when there is one to run: loading it is a seventh of what a start takes.
 """
 
 import asyncio
 import fcntl
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
 
 import asyncpg
-from alembic.config import Config
-from alembic.runtime.environment import EnvironmentContext
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, event, text
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy.pool import NullPool
 
 from penstock.storage.database import StorageError, Unavailable
-from penstock.storage.schema import metadata
 
-T = TypeVar("T")
-_LOCK = 7_295_081_646  # any number, the same in every Penstock
+_HAS_TABLES = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'alembic_version'"
+_HAS_TABLES_POSTGRESQL = "SELECT to_regclass('alembic_version') IS NOT NULL"
+_REVISION = "SELECT version_num FROM alembic_version"
 
 
 class NewerDatabase(StorageError):
@@ -41,30 +32,58 @@ class PendingMigration(StorageError):
 
 def head() -> str:
     """The newest revision that this code knows."""
-    revision = _scripts().get_current_head()
-    assert revision is not None  # noqa: S101
-    return revision
+    return max(_known())
+
+
+def _known() -> set[str]:
+    """A migration's file begins with its revision."""
+    versions = resources.files("penstock.storage") / "migrations" / "versions"
+    return {file.name.partition("_")[0] for file in versions.iterdir() if file.name[:1].isdigit()}
 
 
 async def upgrade(url: str, path: Path | None) -> tuple[str | None, str]:
     """Migrate; (revision before, revision after). `path` is the file of an SQLite database."""
-    if path is None:
-        return await _on_postgresql(url, _upgrade_locked)
-    return await asyncio.to_thread(_upgrade_file, path)
+    if path is not None:
+        return await asyncio.to_thread(_upgrade_file, path)
+    revision = await _revision_on_postgresql(url)
+    refuse_newer(revision)
+    if revision == (newest := head()):
+        return newest, newest
+    from penstock.storage import scripts  # noqa: PLC0415
+
+    return await scripts.on_postgresql(url, scripts.upgrade_locked)
 
 
 async def current(url: str, path: Path | None) -> str | None:
     """The database's revision; None when it has no tables yet."""
     if path is None:
-        return await _on_postgresql(url, _revision)
+        return await _revision_on_postgresql(url)
     return await asyncio.to_thread(_revision_of_file, path)
 
 
 def _revision_of_file(path: Path) -> str | None:
     if not path.exists():
         return None
-    with _sqlite_connection(path) as connection:
-        return _revision(connection)
+    try:
+        with closing(connect(path)) as connection:
+            # Who may not write need not begin.
+            connection.execute("BEGIN IMMEDIATE")
+            found = connection.execute(_REVISION).fetchone() if connection.execute(_HAS_TABLES).fetchone() else None
+            return found[0] if found else None
+    except sqlite3.Error as error:
+        raise Unavailable(f"{path}: {error}") from error
+
+
+async def _revision_on_postgresql(url: str) -> str | None:
+    try:
+        connection = await asyncpg.connect(url, timeout=10)
+        try:
+            found = await connection.fetchval(_REVISION) if await connection.fetchval(_HAS_TABLES_POSTGRESQL) else None
+        finally:
+            await connection.close()
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise Unavailable(f"PostgreSQL does not let us in: {error}") from error
+    return None if found is None else str(found)
 
 
 async def require_current(url: str, path: Path | None) -> None:
@@ -74,78 +93,15 @@ async def require_current(url: str, path: Path | None) -> None:
         raise PendingMigration("the database is older than this Penstock: run `penstock migrate` first")
 
 
-def _scripts() -> ScriptDirectory:
-    return _scripts_in(str(resources.files("penstock.storage") / "migrations"))
-
-
-@cache
-def _scripts_in(folder: str) -> ScriptDirectory:
-    """Read once: a start asks for them four times, and reading is most of what a start without migrations takes."""
-    config = Config()
-    config.set_main_option("script_location", folder)
-    config.set_main_option("path_separator", "os")
-    return ScriptDirectory.from_config(config)
-
-
-def _revision(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
-
-
 def refuse_newer(revision: str | None) -> None:
-    if revision is not None and revision not in {script.revision for script in _scripts().walk_revisions()}:
+    if revision is not None and revision not in _known():
         raise NewerDatabase(
             f"the database was written by a newer Penstock (its revision is {revision}, ours is {head()}): "
             "start that version, or restore the copy made before its migration"
         )
 
 
-def _run(connection: Connection) -> tuple[str | None, str]:
-    before = _revision(connection)
-    scripts = _scripts()
-    with EnvironmentContext(
-        Config(), scripts, fn=lambda revision, _: scripts._upgrade_revs("head", revision)
-    ) as environment:
-        environment.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
-        with environment.begin_transaction():
-            environment.run_migrations()
-    return before, head()
-
-
-def _upgrade_locked(connection: Connection) -> tuple[str | None, str]:
-    """On PostgreSQL: servers that start together migrate one after the other; all but the first find it done."""
-    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-    refuse_newer(_revision(connection))
-    return _run(connection)
-
-
-async def _on_postgresql(url: str, work: Callable[[Connection], T]) -> T:
-    # The driver reads the address itself, as it does when serving: SQLAlchemy would not know `?sslmode=require`.
-    engine = create_async_engine("postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(url, timeout=10))
-    try:
-        async with engine.begin() as connection:
-            return await connection.run_sync(work)
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, DBAPIError) as error:
-        reason = getattr(error, "orig", None) or error
-        raise Unavailable(f"PostgreSQL does not let us in: {reason}") from error
-    finally:
-        await engine.dispose()
-
-
-@contextmanager
-def _sqlite_connection(path: Path) -> Iterator[Connection]:
-    # The driver would commit every CREATE TABLE by itself; a server killed midway must leave the old tables.
-    engine = create_engine("sqlite://", creator=lambda: _connect(path), poolclass=NullPool)
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
-    try:
-        with engine.begin() as connection:
-            yield connection
-    except (sqlite3.Error, DBAPIError) as error:
-        raise Unavailable(f"{path}: {getattr(error, 'orig', error)}") from error
-    finally:
-        engine.dispose()
-
-
-def _connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
 
 
@@ -169,22 +125,23 @@ def _upgrade_file(path: Path) -> tuple[str | None, str]:
             # Accounts live in this file: nobody else on the machine may read it.
             path.touch(mode=0o600)
         _use_write_ahead_log(path)
-        with _sqlite_connection(path) as connection:
-            revision = _revision(connection)
+        revision = _revision_of_file(path)
         refuse_newer(revision)
         if revision is not None and revision != head():
             copy(path, path.with_name(f"{path.name}.{revision}-{int(time.time())}.bak"))
         if revision == head():
             return revision, revision
-        with _sqlite_connection(path) as connection:
-            return _run(connection)
+        from penstock.storage import scripts  # noqa: PLC0415
+
+        with scripts.sqlite_connection(path) as connection:
+            return scripts.run(connection)
 
 
 def _use_write_ahead_log(path: Path) -> None:
     """Once for the file's whole life, while nobody else can have it open: a second server that starts meanwhile
     would find it locked."""
     try:
-        with closing(_connect(path)) as connection:
+        with closing(connect(path)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
     except sqlite3.Error as error:
         raise Unavailable(f"{path}: {error}") from error
@@ -195,7 +152,7 @@ def copy(source: Path, target: Path) -> None:
     was committed when it began: others write meanwhile, and are not held up."""
     try:
         target.touch(mode=0o600)
-        with closing(_connect(source)) as original, closing(_connect(target)) as made:
+        with closing(connect(source)) as original, closing(connect(target)) as made:
             original.backup(made)
     except (sqlite3.Error, OSError) as error:
         target.unlink(missing_ok=True)
