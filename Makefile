@@ -74,7 +74,7 @@ docs: $(VENV)/.run ## write docs/settings.md anew, after a change of settings
 bench: $(VENV)/.dev ## measure
 	@$(BIN)/python -m bench
 
-COMPILE := uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra mqtt --extra nats --extra redis --extra temporal --group build
+COMPILE := uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra amqp --extra mqtt --extra nats --extra redis --extra temporal --group build
 
 lock: ## after a change of dependencies in pyproject.toml (needs uv)
 	$(COMPILE) -o requirements/run.txt
@@ -103,11 +103,11 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $(VENV)/.run $@
 
-# The configuration that we hand out is tested with a real nginx, and MQTT 5 with a real broker. Who may install packages
-# has them installed (and not started: RUNLEVEL); everybody else is told what is not tested.
+# The configuration that we hand out is tested with a real nginx, MQTT 5 and AMQP with real brokers. Who may install
+# packages has them installed (and not started: RUNLEVEL); everybody else is told what is not tested.
 programs:
 	@PATH="$$PATH:/usr/sbin:/usr/local/sbin"; missing=""; \
-	for name in nginx mosquitto; do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
+	for name in nginx mosquitto rabbitmq-server; do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
 	[ -n "$$missing" ] || exit 0; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing$$missing, which some tests need …"; \

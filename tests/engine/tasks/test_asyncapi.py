@@ -9,6 +9,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
+import aiormq
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -123,6 +124,12 @@ def mosquitto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         yield port
 
 
+@pytest.fixture(scope="module")
+def rabbitmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    with brokers.rabbitmq(tmp_path_factory.mktemp("rabbitmq")) as port:
+        yield port
+
+
 def second(folder: Path, **servers: str) -> dict[str, Any]:
     """A document of AsyncAPI 2.6, with a channel for each path of the web server and one of brokers."""
     described = {name: {"url": url, "protocol": name} for name, url in servers.items()}
@@ -221,7 +228,7 @@ async def test_over_a_websocket_messages_go_both_ways(web: str, tmp_path: Path) 
         assert (await fault_of(given | {"channel": "hook", "subscription": {}}, work)).error.title == "No WebSocket"
 
 
-@pytest.fixture(params=["nats", "mqtt", "mqtt5", "redis"])
+@pytest.fixture(params=["nats", "mqtt", "mqtt5", "redis", "amqp"])
 def broker(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     """A task's arguments, for a broker of each kind."""
     if request.param == "redis":
@@ -229,6 +236,9 @@ def broker(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     if request.param == "mqtt5":
         port = request.getfixturevalue("mosquitto")
         return third(tmp_path, "mqtt5", f"127.0.0.1:{port}", "chat/rooms/7") | {"authentication": BASIC}
+    if request.param == "amqp":
+        port, bindings = request.getfixturevalue("rabbitmq"), {"amqp": {"exchange": {"name": "amq.topic"}}}
+        return third(tmp_path, "amqp", f"127.0.0.1:{port}", bindings=bindings) | {"authentication": BASIC}
     port = getattr(request.getfixturevalue("nats"), request.param)
     address = "chat/rooms/7" if request.param == "mqtt" else "chat.rooms.7"
     return third(tmp_path, request.param, f"127.0.0.1:{port}", address) | {"authentication": BASIC}
@@ -250,8 +260,29 @@ async def test_what_is_published_to_a_broker_is_received_from_it(broker: dict[st
         assert first["headers"]["Nats-Msg-Id"] == "key-1"
     elif "mqtt5" in str(said(work)):
         assert first["headers"] == {"Idempotency-Key": "key-1", "X-Foo": "bar", "topic": "chat/rooms/7"}
+    elif "amqp" in str(said(work)):
+        assert first["headers"] == {"message_id": "key-1", "X-Foo": "bar"}
     else:
         assert any("have no headers: they are left out" in each for each in said(work))
+
+
+async def test_a_queue_of_amqp_keeps_messages_and_one_that_is_not_there_is_told(rabbitmq: int, tmp_path: Path) -> None:
+    connection = await aiormq.connect(f"amqp://user:pass@127.0.0.1:{rabbitmq}/")
+    await (await connection.channel()).queue_declare("orders")
+    await connection.close()
+    given = third(tmp_path, "amqp", f"127.0.0.1:{rabbitmq}", "orders") | {"authentication": BASIC}
+    async with working(files=tmp_path) as work:
+        for number in range(3):
+            await asyncapi.perform(given | {"operation": "say", "message": {"payload": number}}, work)
+        hear = given | {"operation": "hear", "subscription": {}}
+        # Each is taken once, by whoever comes.
+        assert [each["payload"] for each in await taken(hear, work, 2)] == [0, 1]
+        assert [each["payload"] for each in await taken(hear, work, 1)] == [2]
+        nowhere = third(tmp_path, "amqp", f"127.0.0.1:{rabbitmq}", "nowhere") | {"authentication": BASIC}
+        for doing in ({"operation": "say", "message": {"payload": 1}}, {"operation": "hear", "subscription": {}}):
+            fault = await fault_of(nowhere | doing, work)
+            assert fault.error.title == "AMQP failed"
+            assert "nowhere" in str(fault)
 
 
 async def test_a_message_over_the_limit_is_refused(broker: dict[str, Any], tmp_path: Path) -> None:
@@ -299,18 +330,19 @@ async def test_a_broker_is_left_when_the_reader_is_cancelled(
         assert asyncio.all_tasks() == before
 
 
-@pytest.mark.parametrize("protocol", ["tls", "mqtts", "secure-mqtt5", "rediss"])
+@pytest.mark.parametrize("protocol", ["tls", "mqtts", "secure-mqtt5", "rediss", "amqps"])
 async def test_in_tls_the_certificate_is_checked_against_the_name_of_the_host(
     protocol: str,
     nats: brokers.Ports,
     mosquitto: int,
+    rabbitmq: int,
     valkey: int,
     certified: Certified,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certified.authority))
-    plain = {"mqtts": nats.mqtt, "secure-mqtt5": mosquitto, "rediss": valkey}
+    plain = {"mqtts": nats.mqtt, "secure-mqtt5": mosquitto, "rediss": valkey, "amqps": rabbitmq}
     policy = {} if protocol == "rediss" else {"authentication": BASIC}
     say = {"operation": "say", "message": {"payload": {}}} | policy
     async with contextlib.AsyncExitStack() as stack:
@@ -320,8 +352,10 @@ async def test_in_tls_the_certificate_is_checked_against_the_name_of_the_host(
         else:
             port = stack.enter_context(brokers.nats(tmp_path, (certified.key, certified.certificate))).nats
         work = await stack.enter_async_context(working(files=tmp_path))
-        await asyncapi.perform(third(tmp_path, protocol, f"localhost:{port}", "chat") | say, work)
-        fault = await fault_of(third(tmp_path, protocol, f"127.0.0.1:{port}", "chat") | say, work)
+        bindings = {"amqp": {"exchange": {"name": "amq.topic"}}}
+        named = third(tmp_path, protocol, f"localhost:{port}", "chat", bindings=bindings)
+        await asyncapi.perform(named | say, work)
+        fault = await fault_of(third(tmp_path, protocol, f"127.0.0.1:{port}", "chat", bindings=bindings) | say, work)
         assert "certificate" in str(fault).lower()
 
 
@@ -332,21 +366,21 @@ async def test_nats_is_not_told_a_password_in_the_clear_where_tls_is_meant(nats:
     assert "does not ask for TLS" in str(fault)
 
 
-@pytest.mark.parametrize("protocol", ["nats", "mqtt", "mqtt5"])
+@pytest.mark.parametrize("protocol", ["nats", "mqtt", "mqtt5", "amqp"])
 async def test_a_wrong_password_is_told_as_such(
-    nats: brokers.Ports, mosquitto: int, tmp_path: Path, protocol: str
+    nats: brokers.Ports, mosquitto: int, rabbitmq: int, tmp_path: Path, protocol: str
 ) -> None:
     wrong = {"authentication": {"basic": {"username": "user", "password": "s3cret"}}}
-    port = mosquitto if protocol == "mqtt5" else getattr(nats, protocol)
+    port = {"mqtt5": mosquitto, "amqp": rabbitmq}.get(protocol) or getattr(nats, protocol)
     given = third(tmp_path, protocol, f"127.0.0.1:{port}", "chat") | wrong
     async with working(files=tmp_path) as work:
         fault = await fault_of(given | {"operation": "say", "message": {"payload": {}}}, work)
     assert fault.error.type.endswith("/communication")
-    assert "uthoriz" in str(fault)
+    assert "uthoriz" in str(fault) or "Login was refused" in str(fault)
     assert "s3cret" not in str(fault)
 
 
-@pytest.mark.parametrize("protocol", ["http", "ws", "nats", "mqtt", "mqtt5", "redis"])
+@pytest.mark.parametrize("protocol", ["http", "ws", "nats", "mqtt", "mqtt5", "redis", "amqp"])
 async def test_no_protocol_reaches_what_is_not_allowed(tmp_path: Path, protocol: str) -> None:
     given = third(tmp_path, protocol, "127.0.0.1:9", "chat") | {"operation": "say", "message": {"payload": {}}}
     async with working(files=tmp_path, deny=("127.0.0.0/8",)) as work:
@@ -381,7 +415,7 @@ async def test_a_channel_and_a_server_are_filled_from_message_and_variables(web:
         ({"server": {"name": "other"}}, "no server other; it has: main"),
         ({"protocol": "mqtt"}, "no server with protocol mqtt"),
         ({"operation": None, "channel": "news"}, "no channel news; it has: chat"),
-        ({}, "'kafka' is none of those that can be called: http, mqtt, mqtt5, nats, redis, ws"),
+        ({}, "'kafka' is none of those that can be called: amqp, http, mqtt, mqtt5, nats, redis, ws"),
     ],
 )
 async def test_what_the_document_does_not_have_is_told_with_what_it_has(

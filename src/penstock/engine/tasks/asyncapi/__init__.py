@@ -22,6 +22,7 @@ from penstock.engine.tasks.work import Performed, Work
 
 # Imported when they are first needed: the file, and what must be installed for it.
 _CLIENTS = {
+    "amqp": ("over_amqp", "amqp"),
     "http": ("over_http", ""),
     "ws": ("over_websocket", ""),
     "mqtt": ("over_mqtt", "mqtt"),

@@ -34,8 +34,6 @@ class Document:
         server = self._server(channel, arguments)
         place = self._place(server, arguments)
         kind = self._message(channel, operation)
-        described = self._mapping(operation.get("bindings"))
-        bindings = self._mapping(described.get(place.protocol) or described.get(place.protocol.rstrip("5")))
         correlation = self._mapping(kind.get("correlationId")).get("location")
         content_type = kind.get("contentType") or self._data.get("defaultContentType") or _JSON
         return Target(
@@ -46,10 +44,15 @@ class Document:
             path=place.path,
             address=self._filled(address, channel, message),
             content_type=str(content_type),
-            bindings=bindings,
+            bindings=self._bindings(operation, place.protocol),
             correlation=correlation if isinstance(correlation, str) else None,
             policy=arguments.get("authentication"),
+            channel=self._bindings(channel, place.protocol),
         )
+
+    def _bindings(self, described: Mapping[str, Any], protocol: str) -> dict[str, Any]:
+        bindings = self._mapping(described.get("bindings"))
+        return self._mapping(bindings.get(protocol) or bindings.get(protocol.rstrip("5")))
 
     def _wanted(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], str]:
         """The channel, the operation (as far as there is one) and the channel's name."""

@@ -11,6 +11,8 @@ from penstock.engine.tasks.work import Work
 
 # By the protocol's names: the client that speaks it, whether in TLS, and the port where none is given.
 _PROTOCOLS = {
+    "amqp": ("amqp", False, 5672),
+    "amqps": ("amqp", True, 5671),
     "http": ("http", False, 80),
     "https": ("http", True, 443),
     "ws": ("ws", False, 80),
@@ -25,7 +27,7 @@ _PROTOCOLS = {
     "nats": ("nats", False, 4222),
     "tls": ("nats", True, 4222),
 }
-BUILT = ("http", "mqtt", "mqtt5", "nats", "redis", "ws")
+BUILT = ("amqp", "http", "mqtt", "mqtt5", "nats", "redis", "ws")
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -40,10 +42,12 @@ class Target(msgspec.Struct, frozen=True):
     """Of the channel: a path, a topic, a subject."""
     content_type: str
     bindings: Mapping[str, Any]
-    """What the document says about this protocol only."""
+    """What the document says about this protocol only, of the operation."""
     correlation: str | None
     """Where in a message its correlation id is."""
     policy: Mapping[str, Any] | None
+    channel: Mapping[str, Any] = {}
+    """What it says about this protocol of the channel."""
 
     def __str__(self) -> str:
         return f"{self.protocol}://{self.host}:{self.port} {self.address}"
