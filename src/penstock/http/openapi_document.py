@@ -73,17 +73,20 @@ _PATH_PARAMETERS = {
     "v": ("latest", "The version's number, or `latest`."),
     "name": ("smtp_password", "The secret's name."),
 }
+_EVENTS = (
+    "text/event-stream",
+    "Each event as it is committed; a comment every 15 s; `event: end` says why it ends.",
+    'id: 17\nevent: task.completed\ndata: {"id":17,"type":"task.completed"}\n\n',
+)
 _BODIES: dict[tuple[str, str], tuple[str, str, str]] = {
     ("/metrics", "200"): (
         "text/plain; version=0.0.4",
         "What Prometheus reads.",
         'penstock_http_request_seconds_count{method="POST",route="/user/auth",status="200"} 17.0\n',
     ),
-    ("/api/v1/workflows/{id}/events/stream", "200"): (
-        "text/event-stream",
-        "Each event as it is committed; a comment every 15 s; `event: end` says why it ends.",
-        'id: 17\nevent: task.completed\ndata: {"id":17,"type":"task.completed"}\n\n',
-    ),
+    ("/api/v1/workflows/{id}/events/stream", "200"): _EVENTS,
+    ("/api/v1/projects/{id}/events/stream", "200"): _EVENTS,
+    ("/api/v1/events/stream", "200"): _EVENTS,
     ("/api/v1/workflows/{id}/logs/stream", "200"): (
         "text/event-stream",
         "Each log entry as it is committed; a comment every 15 s; `event: end` says why it ends.",
