@@ -18,7 +18,7 @@ from bench.engine import history, inside, peers, postgresql, through
 from bench.engine.work import SETS, Figures, answering
 
 Kind = Literal["sqlite", "postgresql"]
-AT_ONCE = 32
+AT_ONCE = 64
 
 
 @contextmanager

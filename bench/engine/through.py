@@ -138,10 +138,10 @@ def through(folder: Path, database: str | None) -> Iterator[Through]:
 def measure(folder: Path, database: str | None, url: str, seconds: int) -> list[Figures]:
     with through(folder, database) as api:
         sets, calls = api.workflow(THREE_SETS), api.workflow(THREE_CALLS % {"url": url})
-        api.burst(SETS, sets, 1, 32, folder)
+        api.burst(SETS, sets, 1, 64, folder)
         return [
-            api.burst(SETS, sets, seconds, 32, folder),
-            api.burst(CALLS, calls, seconds, 32, folder),
+            api.burst(SETS, sets, seconds, 64, folder),
+            api.burst(CALLS, calls, seconds, 64, folder),
             api.ends(SETS, sets, 200, 1),
             api.ends(SETS, sets, 400, 8),
             api.ends(CALLS, calls, 200, 1),
