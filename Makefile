@@ -111,8 +111,10 @@ programs:
 	[ -n "$$missing" ] || exit 0; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing$$missing, which some tests need …"; \
-	  export RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive; install="apt-get install -qq -y --no-install-recommends$$missing"; \
-	  { $$install || { apt-get update -qq && $$install; }; } >/dev/null && exit 0; \
+	  export RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive; install="apt-get install -qq -y --no-install-recommends"; failed=""; \
+	  $$install $$missing >/dev/null 2>&1 && exit 0; apt-get update -qq >/dev/null; \
+	  for name in $$missing; do $$install $$name >/dev/null || failed="$$failed $$name"; done; \
+	  missing="$$failed"; [ -n "$$missing" ] || exit 0; \
 	fi; \
 	echo "Missing:$$missing (on Debian and Ubuntu: apt install$$missing); tests that need them are left out." >&2
 
