@@ -56,7 +56,7 @@ async def _narrowed(page: Page) -> None:
     await page.reload()
     await expect(page.get_by_label("Status")).to_have_value("failed")
     await expect(table.get_by_role("row").filter(has_text="Charge a card")).to_contain_text("Ada Lovelace")
-    await page.get_by_label("Started by").select_option("schedule")
+    await page.get_by_label("Trigger").select_option("schedule")
     await expect(page.get_by_text("Nothing fits")).to_be_visible()
     await page.get_by_role("button", name="Show all").click()
     await expect(table.get_by_role("row")).to_have_count(3)

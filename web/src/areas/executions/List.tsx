@@ -87,8 +87,8 @@ function Filters({ status, trigger, span }: { status: string | undefined; trigge
         <option value="">Any status</option>
         {STATUSES.map((one) => <option key={one} value={one}>{one[0]?.toUpperCase()}{one.slice(1)}</option>)}
       </Select>
-      <Select label="Started by" hideLabel value={trigger ?? ""} onChange={(event) => filter("trigger", event.target.value)}>
-        <option value="">Started by anything</option>
+      <Select label="Trigger" hideLabel value={trigger ?? ""} onChange={(event) => filter("trigger", event.target.value)}>
+        <option value="">Any trigger</option>
         {KINDS.map((one) => <option key={one} value={one}>{TRIGGERS[one]}</option>)}
       </Select>
       <Select label="Time" hideLabel value={span} onChange={(event) => filter("span", event.target.value)}>

@@ -105,9 +105,10 @@ function StepLog({ step, workflow }: { step: Step; workflow: string }) {
   const lines = useQuery({
     queryKey: ["logs", workflow, "step", step.id, step.status],
     queryFn: async () => {
-      const until = step.completed_at ? new Date(Date.parse(step.completed_at) + 1000).toISOString() : undefined;
-      const query = { execution_id: step.execution_id, since: step.started_at ?? undefined, until, page_size: 100 };
-      const page = await api.get("/api/v1/workflows/{id}/logs", { params: { path: { id: workflow }, query: query as never } });
+      const since = step.started_at ? { since: step.started_at } : {};
+      const until = step.completed_at ? { until: new Date(Date.parse(step.completed_at) + 1000).toISOString() } : {};
+      const query = { execution_id: step.execution_id, ...since, ...until, page_size: 100 };
+      const page = await api.get("/api/v1/workflows/{id}/logs", { params: { path: { id: workflow }, query } });
       return page.items.filter((one) => membersOf(one.fields)["task"] === step.reference).reverse();
     },
     enabled: step.started_at !== null,

@@ -17,7 +17,7 @@ export const stepQuery = (id: string, number: number, status: string) => ({
 });
 
 export function stepsAfter(id: string, after: number, page_size: number, signal?: AbortSignal) {
-  const query = { after: String(after), data: "false" as const, page_size } as never;
+  const query = { after: String(after), data: "false", page_size } as const;
   return api.get("/api/v1/executions/{id}/steps", { params: { path: { id }, query }, signal: signal ?? null });
 }
 
