@@ -1,4 +1,7 @@
-"""A valid definition as the interpreter walks it: typed, references resolved, expressions ready. Made by `build`."""
+"""A valid definition as the interpreter walks it: typed, references resolved, expressions ready. Made by `build`.
+
+It is a tree: whoever collects garbage need not look at it (`gc=False`), and thousands of tasks stop nobody while it does.
+"""
 
 from typing import Any, Literal
 
@@ -15,21 +18,21 @@ Transform = Program | Value
 """`input.from`, `output.as`, `export.as`: an expression when it is a text, else a value with expressions in it."""
 
 
-class Schema(msgspec.Struct, frozen=True):
+class Schema(msgspec.Struct, frozen=True, gc=False):
     """Of input, output or context: inline, or a resource that is fetched when it is first needed."""
 
     document: Any = None
     resource: Value | None = None
 
 
-class Shape(msgspec.Struct, frozen=True):
+class Shape(msgspec.Struct, frozen=True, gc=False):
     """`input`, `output` or `export` of a workflow or task."""
 
     transform: Transform | None = None
     schema: Schema | None = None
 
 
-class Document(msgspec.Struct, frozen=True):
+class Document(msgspec.Struct, frozen=True, gc=False):
     namespace: str
     name: str
     version: str
@@ -38,7 +41,7 @@ class Document(msgspec.Struct, frozen=True):
     metadata: dict[str, Any] = {}
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+class Task(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What all tasks share."""
 
     name: str
@@ -79,7 +82,7 @@ class Fork(Task, frozen=True, kw_only=True):
     compete: bool
 
 
-class Case(msgspec.Struct, frozen=True):
+class Case(msgspec.Struct, frozen=True, gc=False):
     name: str
     when: Program | None
     then: str
@@ -89,7 +92,7 @@ class Switch(Task, frozen=True, kw_only=True):
     cases: tuple[Case, ...]
 
 
-class Retry(msgspec.Struct, frozen=True):
+class Retry(msgspec.Struct, frozen=True, gc=False):
     when: Program | None = None
     except_when: Program | None = None
     delay: Value | None = None
@@ -103,7 +106,7 @@ class Retry(msgspec.Struct, frozen=True):
     """How long all of them may take."""
 
 
-class Catch(msgspec.Struct, frozen=True):
+class Catch(msgspec.Struct, frozen=True, gc=False):
     errors: Value | None = None
     name: str = "error"
     when: Program | None = None
@@ -129,20 +132,20 @@ class Emit(Task, frozen=True, kw_only=True):
     event: Value
 
 
-class Correlation(msgspec.Struct, frozen=True):
+class Correlation(msgspec.Struct, frozen=True, gc=False):
     name: str
     source: Program
     expect: Value | None
 
 
-class Filter(msgspec.Struct, frozen=True):
+class Filter(msgspec.Struct, frozen=True, gc=False):
     """Which events count: attributes by their names, and what links them to each other or to the data."""
 
     attributes: tuple[tuple[str, Value], ...]
     correlations: tuple[Correlation, ...] = ()
 
 
-class Consumption(msgspec.Struct, frozen=True):
+class Consumption(msgspec.Struct, frozen=True, gc=False):
     """Which events are waited for. `until` (only with `any`): a condition over what was read, or other events."""
 
     kind: Literal["one", "any", "all"]
@@ -150,7 +153,7 @@ class Consumption(msgspec.Struct, frozen=True):
     until: "Program | Consumption | None" = None
 
 
-class Foreach(msgspec.Struct, frozen=True):
+class Foreach(msgspec.Struct, frozen=True, gc=False):
     item: str
     at: str
     tasks: Tasks
@@ -172,7 +175,7 @@ class Call(Task, frozen=True, kw_only=True):
     subscription: "Subscription | None" = None
 
 
-class Subscription(msgspec.Struct, frozen=True):
+class Subscription(msgspec.Struct, frozen=True, gc=False):
     """What an AsyncAPI call receives, and when it has enough."""
 
     filter: Program | None
@@ -190,7 +193,7 @@ class Run(Task, frozen=True, kw_only=True):
     returned: str
 
 
-class Extension(msgspec.Struct, frozen=True):
+class Extension(msgspec.Struct, frozen=True, gc=False):
     name: str
     extend: str
     when: Program | None
@@ -198,7 +201,7 @@ class Extension(msgspec.Struct, frozen=True):
     after: Tasks
 
 
-class Schedule(msgspec.Struct, frozen=True):
+class Schedule(msgspec.Struct, frozen=True, gc=False):
     """When executions start by themselves. Durations are in microseconds."""
 
     every: int | None = None
@@ -207,7 +210,7 @@ class Schedule(msgspec.Struct, frozen=True):
     on: Consumption | None = None
 
 
-class Workflow(msgspec.Struct, frozen=True):
+class Workflow(msgspec.Struct, frozen=True, gc=False):
     document: Document
     definition: dict[str, Any]
     tasks: Tasks

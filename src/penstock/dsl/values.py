@@ -11,32 +11,32 @@ Mode = Literal["strict", "loose"]
 Evaluate = Callable[[Program, Any, Mapping[str, Any]], Any]
 
 
-class Constant(msgspec.Struct, frozen=True):
+class Constant(msgspec.Struct, frozen=True, gc=False):
     data: Any
 
 
-class Expression(msgspec.Struct, frozen=True):
+class Expression(msgspec.Struct, frozen=True, gc=False):
     program: Program
 
 
-class Joined(msgspec.Struct, frozen=True):
+class Joined(msgspec.Struct, frozen=True, gc=False):
     """Text with expressions in it."""
 
     parts: tuple[str | Program, ...]
 
 
-class Loose(msgspec.Struct, frozen=True):
+class Loose(msgspec.Struct, frozen=True, gc=False):
     """Loose mode: the value of the text as an expression, or the text itself when it is none."""
 
     text: str
     program: Program
 
 
-class Members(msgspec.Struct, frozen=True):
+class Members(msgspec.Struct, frozen=True, gc=False):
     items: tuple[tuple[str, "Value"], ...]
 
 
-class Items(msgspec.Struct, frozen=True):
+class Items(msgspec.Struct, frozen=True, gc=False):
     items: tuple["Value", ...]
 
 
