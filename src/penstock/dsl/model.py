@@ -1,6 +1,6 @@
 """A valid definition as the interpreter walks it: typed, references resolved, expressions ready. Made by `build`.
 
-It is a tree: whoever collects garbage need not look at it (`gc=False`), and thousands of tasks stop nobody while it does.
+It is a tree: who collects garbage need not look at it (`gc=False`), so that thousands of tasks stop nobody meanwhile.
 """
 
 from typing import Any, Literal
