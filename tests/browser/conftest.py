@@ -33,24 +33,30 @@ def possible() -> None:
         pytest.skip("the console is not built: make console")
 
 
-@pytest.fixture
+@pytest.fixture(scope="package")
+def anyio_backend() -> str:
+    """One loop for all tests here, so that they can share a browser: each is a visitor with a context of its own."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="package")
 async def browser(possible: None) -> AsyncIterator[Browser]:
     async with chromium.running() as opened:
         yield opened
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Path:
-    """Where the module's server keeps its database."""
+    """Where the server keeps its database."""
     made = tmp_path_factory.mktemp("site")
     shutil.copy(migrated_file, made / "penstock.db")
     other_build(made)
     return made
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def site(folder: Path) -> Iterator[str]:
-    """A server for all tests of a module; each test signs up people of its own."""
+    """A server for all tests; each signs up people of its own. Who needs another one starts it."""
     server = Server(folder, f"sqlite:///{folder}/penstock.db", auth_rate_limit="1000")
     try:
         yield announced(server)
@@ -91,12 +97,11 @@ async def visit(browser: Browser, site: str) -> AsyncIterator[Visit]:
     """
     windows: list[Window] = []
 
-    async def open_window(*, viewport: ViewportSize = DESK, dark: bool = False, bypass_csp: bool = False) -> Window:
+    async def open_window(*, viewport: ViewportSize = DESK, dark: bool = False) -> Window:
         context = await browser.new_context(
             viewport=viewport,
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce",
-            bypass_csp=bypass_csp,
             locale="en-GB",
             timezone_id="UTC",
         )
