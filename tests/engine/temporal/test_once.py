@@ -149,3 +149,14 @@ async def test_whoever_was_taken_for_lost_and_goes_on_writes_nothing_more(serve:
         await following.does(database, "g")
         found = (await shop.owner.get(f"/workflows/{workflow}/events")).json()["items"]
         assert Counter(each["step_name"] for each in found) == dict.fromkeys("abcdeg", 1)
+
+
+def test_a_child_that_is_found_and_not_started_again_leaves_its_names_to_nobody_else() -> None:
+    def started(child: str) -> set[str]:
+        row = {"id": child, "workflow_id": "of children"}
+        writes: Any = [("add_execution", row), ("seal_input", {"id_": child, "sealed": "…"})]
+        changes = [ExecutionChange("of children", 1, None, "pending")]
+        return set(Naming(0).of(1, writes, [], [], changes).all)
+
+    assert not started("first") & started("second")
+    assert started("first") == started("first")

@@ -7,8 +7,8 @@ again, and with each execution the names are stored of what its history may not 
 
 import itertools
 import uuid
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -72,7 +72,7 @@ class Naming:
             writes=self._counted(_of_write(*write) for write in writes),
             events=self._counted(_of_event(event) for event in events),
             logs=self._counted(f"{entry.level} {entry.module_name} {entry.message}" for entry in logs),
-            changes=self._counted(f"{each.workflow_id} {each.before} {each.after}" for each in changes),
+            changes=self._counted(_of_changes(changes, writes)),
             unsure=[name for _, names in self._unsure for name in names],
         )
 
@@ -98,7 +98,18 @@ def _of_write(name: str, row: Any) -> str:
         case "add_consumed":
             return f"{name} {row['position']} {row['number']}"
         case _:
-            return name
+            # Whose it is: who finds a child there does not start it again, and must not give its names to another.
+            return " ".join([name, *(str(row[member]) for member in ("id_", "position_") if member in row)])
+
+
+def _of_changes(changes: Sequence[ExecutionChange], writes: Sequence[Write]) -> Iterator[str]:
+    born: defaultdict[str, deque[str]] = defaultdict(deque)
+    for name, row in writes:
+        if name == "add_execution":
+            born[row["workflow_id"]].append(row["id"])
+    for each in changes:
+        whose = born[each.workflow_id].popleft() if each.before is None and born[each.workflow_id] else each.workflow_id
+        yield f"{whose} {each.before} {each.after}"
 
 
 def _of_event(event: NewEvent) -> str:
