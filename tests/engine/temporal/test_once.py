@@ -5,18 +5,25 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from sqlalchemy import bindparam, select
 
 from penstock.engine.embedded import statements
 from penstock.engine.temporal import written
 from penstock.engine.temporal.once import Naming
 from penstock.engine.temporal.passed import Batch
-from penstock.storage import Database, now
+from penstock.storage import Database, Statement, now
+from penstock.storage.platform_tables import workflow_counts
 from penstock.streams import ExecutionChange, Level, NewEvent, NewLog
 from tests.conftest import Serve
 from tests.engine.embedded.shop import Shop
 from tests.platform.scene import set_up
 
 pytestmark = pytest.mark.anyio
+_PENDING = Statement(
+    select(workflow_counts.c.n).where(
+        workflow_counts.c.workflow_id == bindparam("workflow_id"), workflow_counts.c.what == "pending"
+    )
+)
 _STEP = "00000000-0000-7000-8000-000000000001"
 
 
@@ -31,6 +38,16 @@ class Walk:
     async def begins(self, database: Database, steps: dict[str, int]) -> None:
         """A batch: steps by name, with their numbers."""
         await self._write(database, [("add_step", self._begun(name, number)) for name, number in steps.items()])
+
+    async def bears(self, database: Database, name: str) -> None:
+        """A batch: another execution begins."""
+        at = now()
+        row = {
+            "id": str(uuid.uuid5(uuid.UUID(self._execution), name)), "workflow_id": self._workflow, "version": 1,
+            "trigger_type": "subflow", "trigger_data": "{}", "created_at": at, "metadata": "{}", "parent_id": None,
+        }  # fmt: skip
+        born = ExecutionChange(self._workflow, at, None, "pending")
+        await self._write(database, [("add_execution", row)], changes=[born])
 
     async def does(self, database: Database, *what: str) -> None:
         """A batch: `a`, or `step:running`."""
@@ -151,12 +168,17 @@ async def test_whoever_was_taken_for_lost_and_goes_on_writes_nothing_more(serve:
         assert Counter(each["step_name"] for each in found) == dict.fromkeys("abcdeg", 1)
 
 
-def test_a_child_that_is_found_and_not_started_again_leaves_its_names_to_nobody_else() -> None:
-    def started(child: str) -> set[str]:
-        row = {"id": child, "workflow_id": "of children"}
-        writes: Any = [("add_execution", row), ("seal_input", {"id_": child, "sealed": "…"})]
-        changes = [ExecutionChange("of children", 1, None, "pending")]
-        return set(Naming(0).of(1, writes, [], [], changes).all)
-
-    assert not started("first") & started("second")
-    assert started("first") == started("first")
+async def test_a_child_that_is_found_and_not_started_again_leaves_its_names_to_nobody_else(
+    serve: Serve, database: Database
+) -> None:
+    async with serve() as client:
+        shop = Shop(await set_up(client))
+        workflow = await shop.workflow("one", "do: []")
+        execution = await shop.trigger(workflow)
+        lost, again = Walk(shop, workflow, execution), Walk(shop, workflow, execution)
+        await lost.bears(database, "first")
+        await again.begins(database, {"a": 1})  # it found the first there
+        await again.bears(database, "second")
+        row = await database.one(_PENDING, workflow_id=workflow)
+        assert row is not None
+        assert row[0] == len(await shop.executions(workflow)) == 3
