@@ -65,6 +65,7 @@ class Worker:
 
 
 class TemporalStorm(Storm):
+    kinds = tuple(name for name in Storm.kinds if name != "doomed")
     pause = 1.5
 
     def __init__(self, folder: Path, database: str, service: CountingService, seed: int, cluster: Cluster) -> None:

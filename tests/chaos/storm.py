@@ -7,6 +7,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from tests.chaos.peers import CountingService, Postgresql
 from tests.chaos.workflows import KINDS, LINKS, definition
 
 PATIENCE = 300.0  # seconds; a busy machine takes a minute to start two servers
-_TRIGGERED = [name for name, kind in KINDS.items() if kind.triggered and name != "listener"]
 _AT_ONCE = 4
 _FOLLOWED = "chain"
 _HANGS = lease.PATIENCE + 2
@@ -62,6 +62,7 @@ class Storm:
         """When who performs calls was told to die, and when it was dead, in microseconds since 1970."""
         self.heard: dict[str, list[int]] = {}
         """By kind, the ids of events as somebody heard them who listened all the while."""
+        self._triggered = [name for name in self.kinds if KINDS[name].triggered and name != "listener"]
         self._settings = SETTINGS | settings
         self._servers: list[Server] = []
         self._client = httpx.AsyncClient(base_url="http://either/api/v1", timeout=20, transport=Either(self._servers))
@@ -143,7 +144,7 @@ class Storm:
         assert answer.status_code == 201, answer.text
         return answer.json()
 
-    async def trigger(self, kind: str, n: int) -> None:
+    async def trigger(self, kind: str, n: int) -> str:
         """Asked again, with the same key, until it is acknowledged."""
         url, key = f"/workflows/{self.workflows[kind]}/trigger", f"{kind}-{n}"
         until = time.monotonic() + PATIENCE
@@ -155,21 +156,37 @@ class Storm:
                 await asyncio.sleep(0.05)
                 continue
             if answer.status_code in {200, 201}:
-                self.asked.append(Asked(kind, n, answer.json()["id"]))
-                return
+                execution_id = str(answer.json()["id"])
+                self.asked.append(Asked(kind, n, execution_id))
+                return execution_id
             assert answer.status_code in {500, 503}, answer.text
+            await asyncio.sleep(0.05)
+
+    async def cancel(self, execution_id: str) -> None:
+        """Asked again until it is acknowledged; from then on nobody need ask any more."""
+        await asyncio.sleep(self.random.uniform(0, 0.5))
+        until = time.monotonic() + PATIENCE
+        while True:
+            assert time.monotonic() < until, f"{execution_id} was never cancelled"
+            with suppress(httpx.TransportError):
+                answer = await self._client.post(f"/executions/{execution_id}/cancel")
+                if answer.status_code in {200, 409}:
+                    return
+                assert answer.status_code in {500, 503}, answer.text
             await asyncio.sleep(0.05)
 
     async def keep_triggering(self, calm: asyncio.Event) -> None:
         while not calm.is_set():
             self._n += 1
-            n, kind = self._n, self.random.choice(_TRIGGERED)
+            n, kind = self._n, self.random.choice(self._triggered)
             if kind == "emitter":
                 # Whoever comes first, they must meet.
                 pair = ["listener", "emitter"]
                 self.random.shuffle(pair)
                 for each in pair:
                     await self.trigger(each, n)
+            elif kind == "doomed":
+                await self.cancel(await self.trigger(kind, n))
             else:
                 await self.trigger(kind, n)
             await asyncio.sleep(self.random.uniform(0, self.pause))

@@ -152,6 +152,16 @@ do:
   - work: {call: http, with: {method: get, endpoint: SERVICE/ok/1}, output: {as: '${ {ticked: .doubled} }'}}
 """
 
+_DOOMED = """
+do:
+  - before: {set: '${ . + {a: (.n + 1)} }'}
+  - both:
+      fork:
+        branches:
+          - one: {wait: {hours: 1}}
+          - two: {listen: {to: {one: {with: {type: chaos.never}}}}}
+"""
+
 DONE = "completed"
 KINDS = {
     "chain": Kind(
@@ -178,6 +188,13 @@ KINDS = {
     "listener": Kind(_LISTENER, lambda n: {"heard": n}, {("hear", DONE): 1, ("after", DONE): 1}),
     "emitter": Kind(_EMITTER, lambda n: {"said": n}, {("say", DONE): 1, ("after", DONE): 1}),
     "failing": Kind(_FAILING, lambda _: None, {("fine", DONE): 1, ("broken", "failed"): 1}, status="failed"),
+    # Cancelled by who triggered it, before it has begun or later.
+    "doomed": Kind(
+        _DOOMED,
+        lambda _: None,
+        {("before", DONE): 1, ("both", "cancelled"): 1, ("one", "cancelled"): 1, ("two", "cancelled"): 1},
+        status="cancelled",
+    ),
     "child": Kind(_CHILD, lambda n: {"twice": 2 * n}, {("work", DONE): 1}, triggered=False),
     "stray": Kind(_STRAY, lambda n: {"twice": 2 * n}, {("work", DONE): 1}, triggered=False),
     "follower": Kind(_FOLLOWER, lambda n: {"followed": 2 * n}, {("work", DONE): 1}, triggered=False),
