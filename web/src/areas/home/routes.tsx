@@ -19,6 +19,7 @@ registerSearch({
     const pages = [
       { to: paths.home(), label: "Home", icon: "home" as const },
       { to: paths.system(), label: "All workflows", icon: "chart" as const },
+      { to: paths.executions(), label: "All executions", icon: "play" as const },
       ...(place.project ? projectLinks(place.project).map((one) => ({ ...one, about: "Project" })) : []),
       ...(place.company ? companyLinks(place.company).map((one) => ({ ...one, about: "Company" })) : []),
       { to: paths.me(), label: "Profile", icon: "person" as const },
