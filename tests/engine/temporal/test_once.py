@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import bindparam, select
 
-from penstock.engine.embedded import statements
+from penstock.engine.embedded import inbox, statements
 from penstock.engine.temporal import written
+from penstock.engine.temporal.hearing import Hearing
 from penstock.engine.temporal.once import Naming
-from penstock.engine.temporal.passed import Batch
+from penstock.engine.temporal.passed import Batch, Listen, Look
 from penstock.storage import Database, Statement, now
 from penstock.storage.platform_tables import workflow_counts
 from penstock.streams import ExecutionChange, Level, NewEvent, NewLog
@@ -37,7 +38,7 @@ class Walk:
 
     async def begins(self, database: Database, steps: dict[str, int]) -> None:
         """A batch: steps by name, with their numbers."""
-        await self._write(database, [("add_step", self._begun(name, number)) for name, number in steps.items()])
+        await self.writes(database, [("add_step", self._begun(name, number)) for name, number in steps.items()])
 
     async def bears(self, database: Database, name: str) -> None:
         """A batch: another execution begins."""
@@ -47,7 +48,7 @@ class Walk:
             "trigger_type": "subflow", "trigger_data": "{}", "created_at": at, "metadata": "{}", "parent_id": None,
         }  # fmt: skip
         born = ExecutionChange(self._workflow, at, None, "pending")
-        await self._write(database, [("add_execution", row)], changes=[born])
+        await self.writes(database, [("add_execution", row)], changes=[born])
 
     async def does(self, database: Database, *what: str) -> None:
         """A batch: `a`, or `step:running`."""
@@ -57,9 +58,9 @@ class Walk:
         logs = [NewLog(self._workflow, Level.INFO, name, "engine", self._execution) for name in plain]
         writes: Any = [("add_step" if n == 0 else "change_step", self._row(n, steps[n])) for n in range(len(steps))]
         changes = [ExecutionChange(self._workflow, 1, None, "pending") for _ in plain]
-        await self._write(database, writes, events, logs, changes)
+        await self.writes(database, writes, events, logs, changes)
 
-    async def _write(
+    async def writes(
         self, database: Database, writes: Any, events: Any = (), logs: Any = (), changes: Any = ()
     ) -> None:
         self._number += 1
@@ -182,3 +183,28 @@ async def test_a_child_that_is_found_and_not_started_again_leaves_its_names_to_n
         row = await database.one(_PENDING, workflow_id=workflow)
         assert row is not None
         assert row[0] == len(await shop.executions(workflow)) == 3
+
+
+async def test_an_event_that_a_lost_walk_has_consumed_is_found_again_by_the_one_that_goes_on_and_by_nobody_else(
+    serve: Serve, database: Database
+) -> None:
+    async with serve() as client:
+        shop = Shop(await set_up(client))
+        workflow = await shop.workflow("one", "do: []")
+        ids = [await shop.trigger(workflow) for _ in range(2)]
+        async with database.transaction() as tx:
+            await tx.run_many(inbox.ADD, [inbox.row_of(shop.project, '{"id":"it"}', 3600, emitted=False)])
+        hearing = Hearing(database)
+
+        async def found(execution: str) -> list[str]:
+            """By one that begins to listen now."""
+            asked = {"execution_id": execution, "project_id": shop.project, "position": "0"}
+            since = (await hearing.listen(Listen(**asked, earlier=False))).last
+            return [event for _, event in await hearing.look(Look(**asked, after=0, since=since))]
+
+        assert await found(ids[0]) == await found(ids[1]) == ['{"id":"it"}']
+        consumed = {"execution_id": ids[0], "position": "0", "number": 1, "event": "{}"}
+        walk = Walk(shop, workflow, ids[0])
+        await walk.writes(database, [("add_consumed", consumed), ("consumed", {"id_": 1})])
+        assert await found(ids[0]) == ['{"id":"it"}']
+        assert await found(ids[1]) == []

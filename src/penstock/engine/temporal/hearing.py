@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import bindparam, false, func, or_, select, update
+from sqlalchemy import bindparam, exists, false, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from temporalio import activity
 
 from penstock.engine.embedded import statements
 from penstock.engine.temporal import passed
 from penstock.storage import Database, Refused, Statement, now
-from penstock.storage.engine_tables import inbox, temporal_listeners
+from penstock.storage.engine_tables import consumed_events, inbox, temporal_listeners
 
 _AT_ONCE = 20
 _LAST = Statement(select(func.max(inbox.c.id)))
@@ -26,13 +26,19 @@ _of_one = (
     temporal_listeners.c.position == bindparam("position_"),
 )
 _SEEN = Statement(update(temporal_listeners).where(*_of_one).values(seen=bindparam("seen")))
+# By a walk of this very execution that was lost before Temporal heard of it: the one that goes on finds it again.
+_consumed_here = exists().where(
+    consumed_events.c.execution_id == bindparam("execution_id"),
+    consumed_events.c.position == bindparam("position"),
+    consumed_events.c.number == inbox.c.id,
+)
 # What was there before it listened is only for who consumes it first; what came later is for everybody who listens.
 _EVENTS = Statement(
     select(inbox.c.id, inbox.c.event)
     .where(
         inbox.c.project_id == bindparam("project_id"),
         inbox.c.id > bindparam("after"),
-        or_(inbox.c.id > bindparam("since"), inbox.c.consumed == false()),
+        or_(inbox.c.id > bindparam("since"), inbox.c.consumed == false(), _consumed_here),
         or_(inbox.c.id > bindparam("since_"), inbox.c.expires_at > bindparam("now")),
     )
     .order_by(inbox.c.id)
@@ -72,6 +78,8 @@ class Hearing:
         last = await self._last()
         rows = await self._database.all(
             _EVENTS,
+            execution_id=asked.execution_id,
+            position=asked.position,
             project_id=asked.project_id,
             after=asked.after,
             since=asked.since,
