@@ -18,8 +18,9 @@ _PATIENCE = 60
 
 
 @contextmanager
-def running() -> Iterator[str]:
+def running(*settings: str) -> Iterator[str]:
     programs, user = _programs()
+    given = [part for setting in settings for part in ("-c", setting)]
     folder = Path(mkdtemp(prefix="penstock-bench-pg-"))
     if user is not None:
         shutil.chown(folder, user)
@@ -30,7 +31,7 @@ def running() -> Iterator[str]:
         )  # fmt: skip
         with (folder / "log").open("w") as log:
             server = subprocess.Popen(
-                [programs / "postgres", "-D", folder / "data", "-k", folder, "-c", "listen_addresses="],
+                [programs / "postgres", "-D", folder / "data", "-k", folder, "-c", "listen_addresses=", *given],
                 user=user, cwd=folder, stdout=log, stderr=log,
             )  # fmt: skip
         url = f"postgresql://postgres:@/postgres?host={folder}"

@@ -56,19 +56,36 @@ class Caller:
         return id_
 
     async def load(self, workflow_id: str, count: int, at_once: int) -> Load:
+        """The next is asked for when one has ended."""
         hearing, left, ends = _Hearing(), iter(range(count)), list[float]()
 
         async def ask() -> None:
             for _ in left:
-                began = time.perf_counter()
-                answer = await self._client.post(f"/workflows/{workflow_id}/trigger", json={})
-                ended = hearing.of(answer.raise_for_status().json()["id"])
-                ends.append((await asyncio.wait_for(ended, _PATIENCE) - began) * 1e3)
+                ends.append(await self._ask(workflow_id, hearing))
 
         async with self._listening(workflow_id, hearing):
             began = time.perf_counter()
             await asyncio.gather(*(ask() for _ in range(at_once)))
             return Load(time.perf_counter() - began, ends, hearing.late)
+
+    async def paced(self, workflow_id: str, count: int, rate: float) -> Load:
+        """So many a second are asked for, whatever has ended."""
+        hearing = _Hearing()
+
+        async def ask(number: int) -> float:
+            await asyncio.sleep(number / rate)
+            return await self._ask(workflow_id, hearing)
+
+        async with self._listening(workflow_id, hearing):
+            began = time.perf_counter()
+            ends = await asyncio.gather(*(ask(number) for number in range(count)))
+            return Load(time.perf_counter() - began, ends, hearing.late)
+
+    async def _ask(self, workflow_id: str, hearing: _Hearing) -> float:
+        began = time.perf_counter()
+        answer = await self._client.post(f"/workflows/{workflow_id}/trigger", json={})
+        ended = hearing.of(answer.raise_for_status().json()["id"])
+        return (await asyncio.wait_for(ended, _PATIENCE) - began) * 1e3
 
     @asynccontextmanager
     async def _listening(self, workflow_id: str, hearing: _Hearing) -> AsyncIterator[None]:

@@ -55,6 +55,20 @@ class Machines:
         finally:
             await connection.close()
 
+    async def lags(self, workflow_id: str, count: int) -> list[float]:
+        """Milliseconds from the end of a step, by its own time, to its commit, by PostgreSQL's: of the last so many."""
+        connection = await asyncpg.connect(self._database)
+        try:
+            rows = await connection.fetch(
+                "SELECT extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000 - created_at / 1000.0 "
+                "FROM events WHERE workflow_id = $1 AND type = 'task.completed' ORDER BY id DESC LIMIT $2",
+                workflow_id,
+                count,
+            )
+            return [float(row[0]) for row in rows]
+        finally:
+            await connection.close()
+
     @contextmanager
     def server(self) -> Iterator[str]:
         """Its address."""
@@ -110,7 +124,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 @contextmanager
 def machines(folder: Path) -> Iterator[Machines]:
     """A Temporal server with a file for its database, and a PostgreSQL."""
-    with postgresql.running() as server:
+    with postgresql.running("track_commit_timestamp=on") as server:
         port = temporal.free_port()
         cluster = temporal.start(folder, port, durable=True)
         try:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,7 +20,8 @@ from bench.scale.machines import WHO, Machines, machines
 
 _REST = 5.0
 _WARM = 32
-_WIDTH = 130
+_WIDTH = 150
+_STEPS = 3  # of each execution
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,15 @@ class Figures:
 
     work: str
     workers: int
-    at_once: int
+    load: str
+    """So many at once, or so many a second."""
     rate: float
     ends: tuple[float, float]
     """p50 and p99 from the trigger to hearing of the end."""
     late: tuple[float, float, float]
     """p50, p99 and the most from an event's own time to hearing it."""
+    lag: tuple[float, float, float]
+    """p50, p99 and the most from a step's end to its commit."""
     cpu: dict[str, float]
     rest: dict[str, float]
     transactions: float
@@ -82,8 +87,9 @@ async def _with_workers(
         await caller.load(workflow_id, _WARM, _WARM)
     rest = await _rest(made)
     for name, workflow_id in work.items():
-        found.append(await _loaded(made, caller, (name, workflow_id), workers, plan.count, plan.at_once, rest))
-        found.append(await _loaded(made, caller, (name, workflow_id), workers, plan.slow, 1, rest))
+        loaded = partial(_loaded, made, caller, (name, workflow_id), workers, rest)
+        full = await loaded(plan.count, plan.at_once, None)
+        found += [full, await loaded(plan.slow, 1, None), await loaded(plan.count, None, full.rate / 2)]
     return found
 
 
@@ -98,18 +104,25 @@ async def _loaded(
     caller: Caller,
     work: tuple[str, str],
     workers: int,
-    count: int,
-    at_once: int,
     rest: dict[str, float],
+    count: int,
+    at_once: int | None,
+    rate: float | None,
 ) -> Figures:
+    """So many at once, or so many a second."""
     cpu, stored = made.cpu(), await made.stored()
-    load = await caller.load(work[1], count, at_once)
+    if rate is None:
+        load, said = await caller.load(work[1], count, at_once or 1), f"{at_once} at once"
+    else:
+        load, said = await caller.paced(work[1], count, rate), f"{rate:.1f}/s, the half"
     used = {who: seconds - cpu[who] for who, seconds in made.cpu().items()}
     transactions, log, disk = (
         (after - before) / count for before, after in zip(stored, await made.stored(), strict=True)
     )
     each = {who: max(0.0, used[who] - rest[who] * load.seconds) / count * 1e3 for who in WHO}
-    return Figures(work[0], workers, at_once, count / load.seconds, *_times(load), each, rest, transactions, log, disk)
+    lags = sorted(await made.lags(work[1], count * _STEPS))
+    times = (*_times(load), (_at(lags, 0.5), _at(lags, 0.99), lags[-1]))
+    return Figures(work[0], workers, said, count / load.seconds, *times, each, rest, transactions, log, disk)
 
 
 def _times(load: Load) -> tuple[tuple[float, float], tuple[float, float, float]]:
@@ -121,21 +134,24 @@ def _at(ordered: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
-TIMES = ("workers", "at once", "per second", "to its end, ms: p50", "p99", "late, ms: p50", "p99", "most")
-COSTS = ("workers", "at once", "Temporal", "workers", "server", "PostgreSQL", "all", "trans.", "log, kB", "disk, kB")
+TIMES = (
+    "workers", "load", "per second", "to its end, ms: p50", "p99",
+    "late, ms: p50", "p99", "most", "lag, ms: p50", "p99", "most",
+)  # fmt: skip
+COSTS = ("workers", "load", "Temporal", "workers", "server", "PostgreSQL", "all", "trans.", "log, kB", "disk, kB")
 
 
 def _show(rows: Sequence[Figures], console: Console) -> None:
     console.print(f"Load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     times, costs = _table("executions", TIMES), _table("one execution, ms of processor", COSTS)
     for row in rows:
-        head = (row.work, str(row.workers), str(row.at_once))
-        times.add_row(*head, f"{row.rate:.1f}", *(f"{each:.0f}" for each in (*row.ends, *row.late)))
+        head = (row.work, str(row.workers), row.load)
+        times.add_row(*head, f"{row.rate:.1f}", *(f"{each:.0f}" for each in (*row.ends, *row.late, *row.lag)))
         cpu = [row.cpu[who] for who in WHO]
         sizes = (f"{each / 1e3:.1f}" for each in (row.log_bytes, row.disk_bytes))
         costs.add_row(*head, *(f"{each:.1f}" for each in (*cpu, sum(cpu), row.transactions)), *sizes)
     # As wide as they are: a file has no edges.
-    console.print(times, costs, width=max(console.width, _WIDTH))
+    Console(width=max(console.width, _WIDTH)).print(times, costs)
     for row in {row.workers: row for row in rows}.values():
         shares = ", ".join(f"{who} {share:.1%}" for who, share in row.rest.items())
         console.print(f"at rest, with {row.workers} workers, shares of a core: {shares}")
