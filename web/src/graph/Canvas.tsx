@@ -7,10 +7,10 @@ import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react"
 import { IconButton } from "@/components";
 import styles from "./Graph.module.css";
 import type { GraphProps } from "./index";
-import { type Layout, layoutOf } from "./layout";
+import { type Box, type Layout, layoutOf } from "./layout";
 import { Lights, LightsContext } from "./lights";
 import { Lines } from "./Lines";
-import { type Flow, isTask, nameOf, type NodeStates, outlineOf } from "./model";
+import { type Flow, type FlowNode, isTask, nameOf, type NodeStates, outlineOf } from "./model";
 import { type GraphNode, nodeTypes } from "./nodes";
 import { Outline } from "./Outline";
 
@@ -19,6 +19,7 @@ const NO_STATES: NodeStates = new Map();
 const LARGE = 60;
 /** More than this is no drawing that one could read; the list is. */
 const MOST = 1500;
+const HEAD = 28; // pixels of a group's head
 
 export default function Canvas(props: GraphProps) {
   const tooMany = props.graph.nodes.length > MOST;
@@ -120,18 +121,16 @@ function Drawing({ graph, states, selected = null, onSelect, label, onList }: Gr
 }
 
 function nodesOf(graph: Flow, layout: Layout): GraphNode[] {
-  return graph.nodes.map((part) => {
+  return graph.nodes.flatMap((part) => {
     const box = layout.boxes.get(part.id) ?? { x: 0, y: 0, width: 10, height: 10 };
-    return {
-      id: part.id,
-      type: part.group ? "frame" : isTask(part) ? "task" : "mark",
-      position: { x: box.x, y: box.y },
-      width: box.width,
-      height: box.height,
-      zIndex: part.group ? 0 : 2,
-      data: { part },
-    };
+    if (!part.group) return [nodeOf(part, part.id, isTask(part) ? "task" : "mark", box, 2)];
+    const head = { x: box.x + 1, y: box.y + 1, width: box.width - 2, height: HEAD };
+    return [nodeOf(part, part.id, "frame", box, 0), nodeOf(part, `${part.id} head`, "head", head, 2)];
   });
+}
+
+function nodeOf(part: FlowNode, id: string, type: keyof typeof nodeTypes, box: Box, zIndex: number): GraphNode {
+  return { id, type, position: { x: box.x, y: box.y }, width: box.width, height: box.height, zIndex, data: { part } };
 }
 
 const READABLE = 0.6;

@@ -50,10 +50,16 @@ function TaskNode({ data: { part } }: NodeProps<GraphNode>) {
 }
 
 function GroupNode({ data: { part } }: NodeProps<GraphNode>) {
+  const light = useLight(isTask(part) ? part.reference : "");
+  return <div className={look("group", light)} />;
+}
+
+/** A node of its own: lines go over a group, and behind the words on its head. */
+function HeadNode({ data: { part } }: NodeProps<GraphNode>) {
   const task = isTask(part);
   const light = useLight(task ? part.reference : "");
   return (
-    <div className={look("group", light)}>
+    <div className={look("head", { ...light, selected: false })}>
       <div className={styles["groupHead"]}>
         <KindIcon kind={task ? part.kind : "catch"} size={14} />
         <b>{task ? nameOf(part) : "When caught"}</b>
@@ -76,4 +82,4 @@ function MarkNode({ data: { part } }: NodeProps<GraphNode>) {
 }
 
 // Not `group`: the library has a look of its own for that.
-export const nodeTypes = { task: memo(TaskNode), frame: memo(GroupNode), mark: memo(MarkNode) };
+export const nodeTypes = { task: memo(TaskNode), frame: memo(GroupNode), head: memo(HeadNode), mark: memo(MarkNode) };

@@ -1,5 +1,5 @@
 /** The lifecycle events of a workflow or of one execution, as they come. */
-import { useState } from "react";
+import { memo, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 
 import { Badge, Button, EmptyState, ErrorState, JsonView, Select, SkeletonLines } from "@/components";
@@ -54,7 +54,7 @@ export function EventView({ workflow, execution, live, height = "max(18rem, calc
             chosen={opened}
             onChoose={setOpened}
             note={events.dropped > 0 && <Dropped count={events.dropped} />}
-            line={(entry, chosen) => <EventLine entry={entry} chosen={chosen} onChoose={() => setOpened(chosen ? null : entry.id)} stepLink={stepLink} />}
+            line={(entry, chosen) => <EventLine entry={entry} chosen={chosen} onChoose={setOpened} stepLink={stepLink} />}
           />
         )}
       {shown && <JsonView key={shown.id} label="event" value={shown} open={3} />}
@@ -62,7 +62,8 @@ export function EventView({ workflow, execution, live, height = "max(18rem, calc
   );
 }
 
-function EventLine({ entry, chosen, onChoose, stepLink }: { entry: EventEntry; chosen: boolean; onChoose: () => void; stepLink: EventViewProps["stepLink"] }) {
+/** Drawn once, as a line of a log is. */
+const EventLine = memo(function EventLine({ entry, chosen, onChoose, stepLink }: { entry: EventEntry; chosen: boolean; onChoose: (id: number | null) => void; stepLink: EventViewProps["stepLink"] }) {
   const data = (typeof entry.data === "object" && entry.data !== null ? entry.data : {}) as Record<string, unknown>;
   const task = typeof data["task"] === "string" ? data["task"] : "";
   const { workflow: _workflow, name: _name, task: _task, ...rest } = data;
@@ -70,7 +71,7 @@ function EventLine({ entry, chosen, onChoose, stepLink }: { entry: EventEntry; c
   const error = errorWords(rest["error"]);
   return (
     <>
-      <button type="button" className={styles["time"]} title={`${exact(entry.created_at)}: show all of it`} aria-label={`Event of ${clock(entry.created_at)}`} aria-pressed={chosen} onClick={onChoose}>
+      <button type="button" className={styles["time"]} title={`${exact(entry.created_at)}: show all of it`} aria-label={`Event of ${clock(entry.created_at)}`} aria-pressed={chosen} onClick={() => onChoose(chosen ? null : entry.id)}>
         {clock(entry.created_at)}
       </button>
       <span className={styles["kind"]}><Badge tone={eventTone(entry.type)}>{eventWords(entry.type)}</Badge></span>
@@ -80,4 +81,4 @@ function EventLine({ entry, chosen, onChoose, stepLink }: { entry: EventEntry; c
       </span>
     </>
   );
-}
+});

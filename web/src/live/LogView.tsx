@@ -1,5 +1,5 @@
 /** The logs of a workflow or of one execution: as they come, filtered, each line with an address. */
-import { useEffect, useState } from "react";
+import { memo, useCallback, useEffect, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 
 import { Button, CopyButton, EmptyState, ErrorState, IconButton, Select, SkeletonLines } from "@/components";
@@ -44,6 +44,7 @@ export function LogView({ workflow, execution, live, height = "max(18rem, calc(1
   const logs = useLogs(workflow, { execution_id: execution, level, module, q }, { live });
   const modules = useModules(logs.entries, module);
   const filtered = Boolean(level || module || q);
+  const choose = useStable((id: number | null) => put("line", id === null ? null : String(id)));
   return (
     <section className={styles["view"]} aria-label="Logs">
       <div className={styles["bar"]}>
@@ -70,20 +71,21 @@ export function LogView({ workflow, execution, live, height = "max(18rem, calc(1
             older={logs.older}
             loadOlder={logs.loadOlder}
             chosen={chosen}
-            onChoose={(id) => put("line", id === null ? null : String(id))}
+            onChoose={choose}
             note={logs.dropped > 0 && <Dropped count={logs.dropped} />}
-            line={(entry, isChosen) => <LogLine entry={entry} chosen={isChosen} onChoose={() => put("line", isChosen ? null : String(entry.id))} />}
+            line={(entry, isChosen) => <LogLine entry={entry} chosen={isChosen} onChoose={choose} />}
           />
         )}
     </section>
   );
 }
 
-function LogLine({ entry, chosen, onChoose }: { entry: LogEntry; chosen: boolean; onChoose: () => void }) {
+/** Drawn once: scrolling, and lines that come, move it and leave it as it is. */
+const LogLine = memo(function LogLine({ entry, chosen, onChoose }: { entry: LogEntry; chosen: boolean; onChoose: (id: number | null) => void }) {
   const fields = inOneLine(entry.fields);
   return (
     <>
-      <button type="button" className={styles["time"]} title={`${exact(entry.created_at)}: link to this line`} aria-label={`Line of ${clock(entry.created_at)}`} aria-pressed={chosen} onClick={onChoose}>
+      <button type="button" className={styles["time"]} title={`${exact(entry.created_at)}: link to this line`} aria-label={`Line of ${clock(entry.created_at)}`} aria-pressed={chosen} onClick={() => onChoose(chosen ? null : entry.id)}>
         {clock(entry.created_at)}
       </button>
       <span className={`${styles["level"]} ${styles[entry.level]}`}>{entry.level}</span>
@@ -92,6 +94,13 @@ function LogLine({ entry, chosen, onChoose }: { entry: LogEntry; chosen: boolean
       <span className={styles["tools"]}><CopyButton label="Copy line" text={`${entry.created_at} ${entry.level} ${entry.module_name} ${entry.message} ${fields}`.trim()} /></span>
     </>
   );
+});
+
+/** A function that stays the same, and does what the newest one given would. */
+export function useStable<A extends unknown[]>(newest: (...given: A) => void): (...given: A) => void {
+  const held = useRef(newest);
+  held.current = newest;
+  return useCallback((...given: A) => held.current(...given), []);
 }
 
 /** Pause and go on, and how the stream is. */

@@ -75,7 +75,9 @@ function useEntries<T extends Entry>(kind: "logs" | "events", workflow: string, 
     live: listening && first.data !== undefined,
   });
   const last = stream.entries.at(-1)?.id ?? 0;
-  useEffect(() => setHeard(last), [last]);
+  useEffect(() => {
+    if (!live) setHeard(last);
+  }, [live, last]);
   const { entries, dropped, prepend } = stream;
   const [reached, setReached] = useState(false);
   useEffect(() => setReached(false), [first.data]);

@@ -58,9 +58,19 @@ function dataOf(hours: Hour[]): UPlot.AlignedData {
   return [hours.map((hour) => Date.parse(hour.hour) / 1000), ...stacked(hours).reverse()] as UPlot.AlignedData;
 }
 
+/** A token's colour as a canvas takes it: as written, it may be one for light and one for dark. */
+function colourIn(element: HTMLElement): (name: string) => string {
+  return (name) => {
+    element.style.color = `var(${name})`;
+    const found = getComputedStyle(element).color;
+    element.style.color = "";
+    return found;
+  };
+}
+
 function options(element: HTMLElement, hours: () => Hour[]): UPlot.Options {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name: string) => style.getPropertyValue(name).trim();
+  const style = getComputedStyle(element);
+  const colour = colourIn(element);
   const bars = UPlot.paths.bars?.({ size: [0.7, 40], radius: 0.12 });
   const axis = { stroke: colour("--ink-3"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: `11px ${style.getPropertyValue("--font")}` };
   return {
