@@ -11,6 +11,8 @@ from rich.console import Console
 
 from bench.accounts.run import Plan, choose, measure
 from bench.accounts.servers import BenchError
+from bench.console.run import Plan as Pages
+from bench.console.run import measure as measure_console
 from bench.engine.run import Kind
 from bench.engine.run import measure as measure_engine
 from bench.platform.run import measure_lists, measure_rates, save
@@ -194,6 +196,22 @@ def streams(
         Where to write the figures.
     """
     measure_streams(Streams(listeners, sessions, seconds, rate, slow, database), console, json)
+
+
+@app.command(name="console")
+def pages(*, seconds: float = 10.0, loads: int = 5, json: Path = Path("var/bench/console.json")) -> None:
+    """The console in a real Chromium: its first page, and its frames over ten thousand steps and log lines.
+
+    Parameters
+    ----------
+    seconds
+        For how long each page is scrolled, or watched while it runs.
+    loads
+        How often the first page is opened.
+    json
+        Where to write the figures.
+    """
+    measure_console(Pages(seconds, loads), console, json)
 
 
 def _as_interrupt(_: int, __: FrameType | None) -> None:
