@@ -18,7 +18,7 @@ import msgspec
 
 from penstock.engine.embedded import lease
 from penstock.storage import now
-from tests.acceptance.server import Server
+from tests.acceptance.server import Server, until
 from tests.chaos.either import Either, Follower
 from tests.chaos.peers import CountingService, Postgresql
 from tests.chaos.workflows import KINDS, LINKS, definition
@@ -26,7 +26,7 @@ from tests.chaos.workflows import KINDS, LINKS, definition
 PATIENCE = 300.0  # seconds; a busy machine takes a minute to start two servers
 _AT_ONCE = 4
 _FOLLOWED = "chain"
-_HANGS = lease.PATIENCE + 2
+_HANGS = 4 * lease.PATIENCE
 _ON_ITS_WAY = 2_000_000  # microseconds that a request may take from who sends it to the service
 SETTINGS = {
     "jwt_secret": "a secret of these tests alone, long enough",
@@ -147,9 +147,9 @@ class Storm:
     async def trigger(self, kind: str, n: int) -> str:
         """Asked again, with the same key, until it is acknowledged."""
         url, key = f"/workflows/{self.workflows[kind]}/trigger", f"{kind}-{n}"
-        until = time.monotonic() + PATIENCE
+        ends = time.monotonic() + PATIENCE
         while True:
-            assert time.monotonic() < until, f"{key} was never acknowledged"
+            assert time.monotonic() < ends, f"{key} was never acknowledged"
             try:
                 answer = await self._client.post(url, json={"trigger_data": {"n": n}}, headers={"Idempotency-Key": key})
             except httpx.TransportError:
@@ -165,9 +165,9 @@ class Storm:
     async def cancel(self, execution_id: str) -> None:
         """Asked again until it is acknowledged; from then on nobody need ask any more."""
         await asyncio.sleep(self.random.uniform(0, 0.5))
-        until = time.monotonic() + PATIENCE
+        ends = time.monotonic() + PATIENCE
         while True:
-            assert time.monotonic() < until, f"{execution_id} was never cancelled"
+            assert time.monotonic() < ends, f"{execution_id} was never cancelled"
             with suppress(httpx.TransportError):
                 answer = await self._client.post(f"/executions/{execution_id}/cancel")
                 if answer.status_code in {200, 409}:
@@ -231,12 +231,19 @@ class Storm:
         self._servers[which] = self._another()
 
     async def a_server_hangs(self) -> None:
-        """The one that runs the engine, for so long that the other one takes over; then it goes on with what it was
-        about to do."""
-        process = max(self._servers, key=_since_when_it_runs).process
-        process.send_signal(signal.SIGSTOP)
-        await asyncio.sleep(_HANGS)
-        process.send_signal(signal.SIGCONT)
+        """The one that runs the engine, until the other one has taken over; then it goes on with what it was about to
+        do. On SQLite it may have the file's lock, which nobody can take from it: then all wait, for some time."""
+        await self.all_work()
+        await until(lambda: _since_when_it_runs(self._runner()))
+        hung = self._runner()
+        hung.process.send_signal(signal.SIGSTOP)
+        ends = time.monotonic() + _HANGS
+        while self._runner() is hung and time.monotonic() < ends:
+            await asyncio.sleep(0.1)
+        hung.process.send_signal(signal.SIGCONT)
+
+    def _runner(self) -> Server:
+        return max(self._servers, key=_since_when_it_runs)
 
     async def end(self, unended: Callable[[], Awaitable[int]]) -> None:
         """Nothing new; what is under way has its time."""
@@ -244,9 +251,9 @@ class Storm:
         if "tick" in self.workflows:
             answer = await self._client.post(f"/workflows/{self.workflows['tick']}/stop")
             assert answer.status_code == 200, answer.text
-        until = time.monotonic() + PATIENCE
+        ends = time.monotonic() + PATIENCE
         while (left := await unended()) > 0:
-            assert time.monotonic() < until, f"{left} executions do not end"
+            assert time.monotonic() < ends, f"{left} executions do not end"
             await asyncio.sleep(0.1)
         if self._follower is not None:
             await self._follower.has_heard_all()

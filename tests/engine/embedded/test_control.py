@@ -93,7 +93,9 @@ async def test_whatever_waits_can_be_cancelled_and_leaves_no_step_open(serve: Se
         for name in ("pending", *_WAITING, "working"):
             answer = (await here.post(f"/executions/{ids[name]}/cancel")).json()
             assert (answer["status"], answer["error"]) == ("cancelled", None), name
-            left = {each["status"] for each in await here.steps(ids[name])} - {"completed", "cancelled", "failed"}
+            steps = await here.steps(ids[name])
+            assert all(each["completed_at"] <= answer["completed_at"] for each in steps), name
+            left = {each["status"] for each in steps} - {"completed", "cancelled", "failed"}
             assert not left, name
         # The place of those that were cancelled is free.
         again = await here.trigger(single)

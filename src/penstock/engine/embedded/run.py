@@ -201,10 +201,10 @@ class Run:
         followers = await self._followers(outcome, secrets)
         stored = await self._stored_steps() if self.host is None and execution.status == "running" else []
         workflow = self.workflow or await self._definition()
-        at = self._now()
-        portion = parts.writer.of(execution.id)
         if self.host is not None:
             self.host.cancel_open_steps()
+        at = self._now()  # not before its steps have ended
+        portion = parts.writer.of(execution.id)
         self._cancel_stored(portion, stored, at)
         shown = secrets.mask(error.as_data()) if error is not None else None
         portion.writes.append(
