@@ -199,6 +199,7 @@ PROVIDER = {"OAUTH_PROVIDERS__GITHUB__CLIENT_ID": "x"}
         ),
         ({"SMTP_SERVER": "mail"}, "smtp_server: expected host:port, got 'mail'"),
         ({"SMTP_SERVER": "mail:99999"}, "smtp_server: expected host:port, got 'mail:99999'"),
+        ({"WORKER_LISTEN": "9464"}, "worker_listen: expected host:port, got '9464'"),
         (
             {"PUBLIC_URL": "penstock.example"},
             "public_url: expected a full address such as https://penstock.example, got 'penstock.example'",
