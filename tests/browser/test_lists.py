@@ -98,3 +98,25 @@ async def test_the_workflows_of_a_project_and_how_they_are_doing_come_in_one_req
     person.post(f"/workflows/{made[1]}/trigger", {})
     await expect(page.get_by_role("img", name="Last 1 runs: 1 completed")).to_be_visible(timeout=_SOON)
     assert {url.partition("?")[0] for url in asked} == {f"{window.site}/api/v1/projects/{project['id']}/workflows"}
+
+
+PARENT = """
+document: {dsl: '1.0.3', namespace: shop, name: parent, version: '1.0.0'}
+do:
+  - released: {listen: {to: {one: {with: {type: shop.released}}}}}
+  - child: {run: {workflow: {namespace: shop, name: greet, version: '1.0.0'}}}
+"""
+
+
+async def test_what_an_execution_starts_appears_among_its_relatives(visit: Visit, person: Person) -> None:
+    _, project = person.project()
+    greet(person, project["id"], "Greet")
+    parent = person.post(f"/projects/{project['id']}/workflows", {"name": "Parent", "config_yaml": PARENT})
+    execution = person.post(f"/workflows/{parent['id']}/trigger", {})
+    page = await person.sign_in(await visit(), f"/executions/{execution['id']}/relatives")
+    await expect(page.get_by_text("Nothing so far")).to_be_visible()
+    event = {"ce-specversion": "1.0", "ce-id": "1", "ce-source": "/test", "ce-type": "shop.released"}
+    answer = person.http.post(f"/api/v1/projects/{project['id']}/events", headers=event)
+    assert answer.is_success, answer.text
+    child = page.get_by_role("table", name="What it started").get_by_role("row").filter(has_text="Greet")
+    await expect(child).to_contain_text("Completed", timeout=_SOON)

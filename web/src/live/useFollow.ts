@@ -21,13 +21,14 @@ export const workflowNews = (workflow: string) => `/api/v1/workflows/${workflow}
 export const projectNews = (project: string) => `/api/v1/projects/${project}/events/stream?type=workflow.*`;
 export const allNews = () => "/api/v1/events/stream?type=workflow.*";
 
-/** `const news = useFollow(projectNews(id), () => void list.refetch())`, with `refetchInterval: news.again`. */
-export function useFollow(url: string, read: () => void): Following {
+/** `const news = useFollow(projectNews(id), () => void list.refetch())`, with `refetchInterval: news.again`. Without an address nothing is followed. */
+export function useFollow(url: string | null, read: () => void): Following {
   const [state, setState] = useState<ConnectionState>({ kind: "connecting" });
   const latest = useRef(read);
   latest.current = read;
   const hurry = useRef(() => undefined as void);
   useEffect(() => {
+    if (url === null) return;
     const ripple = new Ripple(() => latest.current());
     let live = false;
     const connection = new Connection<{ id: number }>({

@@ -5,6 +5,7 @@ import { Link } from "react-router";
 import { api, type Schema } from "@/api/client";
 import { workflowQuery } from "@/areas/workflows/data";
 import { EmptyState, ErrorState, Pagination, Section, SkeletonLines, Status, Table, Time, usePage } from "@/components";
+import { projectNews, useFollow } from "@/live";
 import { paths } from "@/paths";
 import { useShown } from "./context";
 import { type Execution, executionQuery, lineageOf, shortId, statusOf } from "./data";
@@ -15,7 +16,7 @@ export function Component() {
   return (
     <div className="stack">
       <Section title="Where it comes from"><Origins execution={execution} /></Section>
-      <Section title="What it started and waits for"><Children id={execution.id} live={live} /></Section>
+      <Section title="What it started and waits for"><Children execution={execution} live={live} /></Section>
     </div>
   );
 }
@@ -69,14 +70,16 @@ function WhenOf({ id }: { id: string }) {
 type Child = Schema<"Child">;
 
 const SIZE = 25;
-const AGAIN = 3_000; // milliseconds, while more may begin
 
-function Children({ id, live }: { id: string; live: boolean }) {
+/** They run in the same project, whose stream tells of them while more may begin. */
+function Children({ execution: { id, workflow_id }, live }: { execution: Execution; live: boolean }) {
   const [page, setPage] = usePage();
+  const project = useQuery(workflowQuery(workflow_id)).data?.workflow.project_id;
+  const news = useFollow(live && project ? projectNews(project) : null, () => void children.refetch());
   const children = useQuery({
     queryKey: ["execution", id, "children", page, live],
     queryFn: () => api.get("/api/v1/executions/{id}/children", { params: { path: { id }, query: { page, page_size: SIZE } } }),
-    refetchInterval: live ? AGAIN : false,
+    refetchInterval: live ? news.again : false,
   });
   if (children.error) return <ErrorState error={children.error} onRetry={() => void children.refetch()} />;
   if (!children.data) return <SkeletonLines lines={2} />;
