@@ -62,10 +62,13 @@ async def test_a_worker_counts_what_it_does_and_is_not_ready_while_it_drains(
                 await came(is_ready)
                 id_ = await here.trigger(await here.workflow("calls", _CALLS % (url, url, url)))
                 await here.at(id_, "wait")
+
+                async def is_at_it() -> bool:
+                    return await _sample(worker, "temporal_worker_task_slots_used", worker_type="ActivityWorker") == 1
+
+                await came(is_at_it)
                 assert await _sample(worker, "penstock_worker_activities_total", outcome="performed") == 1
                 assert await _sample(worker, "penstock_worker_activities_total", outcome="failed") == 1
-                slots = "temporal_worker_task_slots_used"
-                assert await _sample(worker, slots, worker_type="ActivityWorker") == 1
 
                 process.send_signal(signal.SIGTERM)
                 await until(lambda: "draining" in (tmp_path / "worker.log").read_text())
