@@ -35,6 +35,7 @@ def furnish(person: Person) -> Scene:
         )["id"]
         for template in templates[:5]
     ]
+    runs.greeted(person, made[0])
     provider = _people(person, company, orders)
     return Scene(company, orders, made[0], runs.fulfilled(person, orders), runs.failed(person, orders), provider)
 

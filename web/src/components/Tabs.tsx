@@ -1,12 +1,14 @@
-import { type KeyboardEvent, type ReactNode, useId } from "react";
-import { NavLink } from "react-router";
+import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
+import { NavLink, useLocation } from "react-router";
 
 import styles from "./Tabs.module.css";
 
 /** Parts of one thing, each with an address of its own. */
 export function LinkTabs({ label, tabs }: { label: string; tabs: { to: string; label: ReactNode; end?: boolean }[] }) {
+  const strip = useRef<HTMLElement>(null);
+  useCurrentInSight(strip);
   return (
-    <nav aria-label={label} className={styles["tabs"]}>
+    <nav ref={strip} aria-label={label} className={styles["tabs"]}>
       {tabs.map((tab) => (
         <NavLink key={tab.to} to={tab.to} end={tab.end ?? false} className={styles["tab"]!}>
           {tab.label}
@@ -14,6 +16,22 @@ export function LinkTabs({ label, tabs }: { label: string; tabs: { to: string; l
       ))}
     </nav>
   );
+}
+
+/** On a phone not all tabs have room: the one that one is at is moved into the middle, also when the phone is turned. */
+function useCurrentInSight(strip: RefObject<HTMLElement | null>): void {
+  const { pathname } = useLocation();
+  useEffect(() => {
+    const element = strip.current;
+    if (!element) return;
+    const move = () => {
+      const current = element.querySelector("[aria-current=page]")?.getBoundingClientRect();
+      if (current) element.scrollLeft += current.left - element.getBoundingClientRect().left - (element.clientWidth - current.width) / 2;
+    };
+    const sized = new ResizeObserver(move);
+    sized.observe(element);
+    return () => sized.disconnect();
+  }, [strip, pathname]);
 }
 
 /** Views of one thing on one page (input, output, error). */
