@@ -4,11 +4,12 @@ import asyncio
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,24 @@ class Server:
     async def kill(self) -> None:
         self.process.kill()
         await self.ended()
+
+
+async def halt(server: Server, database: str) -> None:
+    """SIGSTOP. On SQLite not while it holds the file's lock, which nobody could take from a process that is there."""
+    while True:
+        server.process.send_signal(signal.SIGSTOP)
+        if not database.startswith("sqlite:///"):
+            return
+        with closing(sqlite3.connect(database.removeprefix("sqlite:///"), isolation_level=None)) as rival:
+            try:
+                rival.execute("PRAGMA busy_timeout = 0")
+                rival.execute("BEGIN IMMEDIATE")
+                rival.execute("ROLLBACK")
+            except sqlite3.OperationalError:
+                server.process.send_signal(signal.SIGCONT)
+                await asyncio.sleep(0.02)
+            else:
+                return
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ import msgspec
 
 from penstock.engine.embedded import lease
 from penstock.storage import now
-from tests.acceptance.server import Server, until
+from tests.acceptance.server import Server, halt, until
 from tests.chaos.either import Either, Follower
 from tests.chaos.peers import CountingService, Postgresql
 from tests.chaos.workflows import KINDS, LINKS, definition
@@ -232,11 +232,11 @@ class Storm:
 
     async def a_server_hangs(self) -> None:
         """The one that runs the engine, until the other one has taken over; then it goes on with what it was about to
-        do. On SQLite it may have the file's lock, which nobody can take from it: then all wait, for some time."""
+        do."""
         await self.all_work()
         await until(lambda: _since_when_it_runs(self._runner()))
         hung = self._runner()
-        hung.process.send_signal(signal.SIGSTOP)
+        await halt(hung, self.database)
         ends = time.monotonic() + _HANGS
         while self._runner() is hung and time.monotonic() < ends:
             await asyncio.sleep(0.1)

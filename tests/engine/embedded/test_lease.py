@@ -3,12 +3,11 @@
 import asyncio
 import os
 import signal
-import sqlite3
 import time
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from penstock.engine.embedded.lease import Lease, LeaseLost
 from penstock.storage import Database, Unavailable, open_database
 from penstock.streams import ExecutionChange, append
+from tests.acceptance.server import halt
 from tests.chaos.peers import CountingService, counting
 from tests.engine.embedded.servers import Node, Project, node, project_on, until
 
@@ -113,7 +113,7 @@ async def test_one_that_comes_to_a_halt_is_followed_by_the_other_and_writes_noth
             quick = await project.workflow("quick", QUICK)
             calls = await first.trigger(await project.workflow("caller", caller(service, ROUNDS)))
             await until(lambda: len(service.requests) > 3)
-            await halt(first, database_url)
+            await halt(first.server, database_url)
             halted = len(service.requests)
             assert await until(lambda: second.turns == 1) < TAKEOVER
             await until(lambda: len(service.requests) > halted + 2)
@@ -133,24 +133,6 @@ async def test_one_that_comes_to_a_halt_is_followed_by_the_other_and_writes_noth
             assert len(times) == ROUNDS
             # What was under way at the halt, and at the death.
             assert sum(times.values()) - len(times) <= 2
-
-
-async def halt(stopped: Node, database_url: str) -> None:
-    """SIGSTOP. On SQLite not while it holds the file's lock, which nobody could take from a process that is there."""
-    while True:
-        os.kill(stopped.server.process.pid, signal.SIGSTOP)
-        if not database_url.startswith("sqlite:///"):
-            return
-        with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"), isolation_level=None)) as rival:
-            try:
-                rival.execute("PRAGMA busy_timeout = 0")
-                rival.execute("BEGIN IMMEDIATE")
-                rival.execute("ROLLBACK")
-            except sqlite3.OperationalError:
-                os.kill(stopped.server.process.pid, signal.SIGCONT)
-                await asyncio.sleep(0.02)
-            else:
-                return
 
 
 async def test_killed_and_started_again_it_goes_on_within_seconds(tmp_path: Path, database_url: str) -> None:
