@@ -20,7 +20,7 @@ from penstock.platform.executions.queries import (
     conditions,
     execution_from,
 )
-from penstock.platform.workflows.lists import of_mine
+from penstock.platform.workflows.lists import newest_of, of_mine
 from penstock.storage import Database, Row, Statement
 from penstock.storage.platform_tables import executions, projects, workflow_counts, workflows
 from penstock.storage.schema import accounts
@@ -84,13 +84,7 @@ def _listing(filters: frozenset[str], *, among_newest: bool) -> Statement:
     found = (_among_newest if among_newest else _of_each)(filters).cte("found").prefix_with("MATERIALIZED")
     older = _older(filters) if among_newest else null()
     total = select(func.count().label("total"), older.label("older")).select_from(found).subquery("counted")
-    page = (
-        select(found.c.id)
-        .order_by(found.c.created_at.desc(), found.c.id.desc())
-        .limit(bindparam("limit"))
-        .offset(bindparam("offset"))
-        .subquery("page")
-    )
+    page = newest_of(found)
     rows = (
         total.outerjoin(page, true())
         .outerjoin(executions, executions.c.id == page.c.id)

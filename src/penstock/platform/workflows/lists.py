@@ -7,7 +7,7 @@ what its reader can see, not on how many workflows there are.
 import unicodedata
 from typing import Any
 
-from sqlalchemy import Select, Text, bindparam, exists, func, or_, select, true, union, union_all
+from sqlalchemy import CTE, Select, Subquery, Text, bindparam, exists, func, or_, select, true, union, union_all
 from sqlalchemy.sql.elements import ColumnElement
 
 from penstock.platform.workflows.queries import COLUMNS, NEWEST
@@ -63,13 +63,7 @@ def _made(visible: Any, filters: list[Any], *, runs: bool) -> Statement:
     """What one sees is found once, for the page and for the number."""
     found = visible(filters).cte("found").prefix_with("MATERIALIZED")
     total = select(func.count().label("total")).select_from(found).subquery("counted")
-    page = (
-        select(found.c.id)
-        .order_by(found.c.created_at.desc(), found.c.id.desc())
-        .limit(bindparam("limit"))
-        .offset(bindparam("offset"))
-        .subquery("page")
-    )
+    page = newest_of(found)
     rows = (
         total.outerjoin(page, true())
         .outerjoin(workflows, workflows.c.id == page.c.id)
@@ -77,6 +71,17 @@ def _made(visible: Any, filters: list[Any], *, runs: bool) -> Statement:
     )
     listed = select(total.c.total, *COLUMNS, *(RUNS if runs else ())).select_from(rows)
     return Statement(listed.order_by(workflows.c.created_at.desc(), workflows.c.id.desc()))
+
+
+def newest_of(found: CTE) -> Subquery:
+    """The ids of one page, newest first."""
+    return (
+        select(found.c.id)
+        .order_by(found.c.created_at.desc(), found.c.id.desc())
+        .limit(bindparam("limit"))
+        .offset(bindparam("offset"))
+        .subquery("page")
+    )
 
 
 def _of_project(filters: list[Any]) -> Select[Any]:
