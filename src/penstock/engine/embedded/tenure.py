@@ -268,8 +268,8 @@ class Tenure:
         # The end of what began in an earlier life, and had not come to the child again.
         for child in await self._parts.database.all(statements.CHILDREN, id=execution_id):
             await self.cancel(str(child[0]))
-        if not run.ended:
-            self._parts.writer.require_open()
+        # Its end may not have been written: whoever has taken over meanwhile is asked then.
+        self._parts.writer.require_open()
 
     async def _find(self, execution_id: str) -> Execution | None:
         row = await self._parts.database.one(statements.FIND, id=execution_id)
