@@ -221,6 +221,18 @@ async def test_who_was_overtaken_knows_that_and_nothing_else(serve: Serve) -> No
         assert said == ["another engine has taken over; this one waits"]
 
 
+async def test_a_cancellation_asked_of_one_that_was_overtaken_is_passed_on(serve: Serve) -> None:
+    async with serve(engine="embedded") as client:
+        scene = await set_up(client)
+        [id_] = await triggered(scene.owner, await deployed(scene, "sleeper", SLEEPER))
+        await running(scene.owner, id_, "sleep")
+        async with database_of(client).transaction() as tx:
+            await tx.run_text("UPDATE engine_lease SET fence = fence + 1, holder = ''")
+        assert (await scene.owner.post(f"/executions/{id_}/cancel")).json()["status"] == "cancelled"
+        assert (await scene.owner.get(f"/executions/{id_}")).json()["status"] == "cancelled"
+        await counters_are_right(database_of(client))
+
+
 def _so(condition: Callable[[], bool]) -> Callable[[], Awaitable[bool]]:
     async def so() -> bool:
         return condition()
