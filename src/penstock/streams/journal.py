@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from weakref import WeakSet
 
 import msgspec
+from msgspec.structs import astuple
 from sqlalchemy import Table, bindparam
 from sqlalchemy import insert as plain_insert
 from sqlalchemy.dialects.postgresql import insert
@@ -121,18 +122,26 @@ async def append(
     await _take_lanes(tx, told | {change.workflow_id for change in executions})
     at = now()
     for begin in range(0, len(events), _AT_ONCE):
+        await _let_others(begin)
         await tx.run_rows(_ADD_EVENT, [_event_row(entry, at) for entry in events[begin : begin + _AT_ONCE]])
-        await asyncio.sleep(0)
     for begin in range(0, len(logs), _AT_ONCE):
+        await _let_others(begin)
         await tx.run_rows(_ADD_LOG, [_log_row(entry, at) for entry in logs[begin : begin + _AT_ONCE]])
-        await asyncio.sleep(0)
     await _count_all(tx, events, logs, executions)
     if told:
         await _tell(tx, told)
 
 
+async def _let_others(done: int) -> None:
+    """Between portions only: what is ready is to be on its way before others compute."""
+    if done:
+        await asyncio.sleep(0)
+
+
 def _event_row(entry: NewEvent, at: int) -> tuple[Any, ...]:
     data = entry.data
+    if type(data) is str and entry.created_at:
+        return astuple(entry)
     return (
         entry.workflow_id,
         entry.type,

@@ -42,7 +42,7 @@ function One({ id }: { id: string }) {
       heading={<span className={styles["heading"]}>{name ?? <Skeleton width="10rem" />} <span className={styles["id"]}>{shortId(id)}</span></span>}
       crumbs={[
         ...(project.data ? [{ to: paths.project(project.data.id), label: project.data.name }] : []),
-        ...(name ? [{ to: paths.workflow(workflowId), label: name }, { to: paths.workflowRuns(workflowId), label: "Runs" }] : []),
+        ...(name ? [{ to: paths.workflow(workflowId), label: name }, { to: paths.workflowRuns(workflowId), label: "Executions" }] : []),
       ]}
       actions={<Actions execution={execution.data} mayRun={mayRun} />}
     >
