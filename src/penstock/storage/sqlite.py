@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ from penstock.storage.statement import Statement
 
 _MANY = 16  # rows; fewer are written sooner than a thread has its turn
 _LENGTHS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+_Filled = tuple[str, list[Any]]
+"""A statement and its parameters."""
 _LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT", "SQLITE_PROTOCOL")
 _BROKEN = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_CORRUPT", "SQLITE_NOTADB")
 
@@ -214,7 +217,7 @@ class _SqliteTransaction(Transaction):
         self._execute: Callable[..., sqlite3.Cursor] = connection.execute
         self._executemany = connection.executemany
         self._thread = thread
-        self._put_off: list[tuple[str, list[Any]]] = []
+        self._put_off: list[Iterable[_Filled]] = []
         """Many rows each, for the thread: written before anything else is asked, or at the end."""
 
     async def one(self, statement: Statement, **params: Any) -> Row | None:
@@ -249,10 +252,10 @@ class _SqliteTransaction(Transaction):
             with _translated:
                 self._executemany(many.text(1), rows)
         elif self.is_long or len(rows) >= _MANY:
-            self._put_off.extend(_sliced(many, rows))
+            self._put_off.append(_sliced(many, rows))
         else:
             with _translated:
-                self._run_all(_sliced(many, rows))
+                self._run_all([_sliced(many, rows)])
 
     async def run_text(self, text: str, *params: Any) -> None:
         await self.catch_up()
@@ -269,7 +272,7 @@ class _SqliteTransaction(Transaction):
         return bool(self._put_off)
 
     def put_off(self, text: str) -> None:
-        self._put_off.append((text, []))
+        self._put_off.append([(text, [])])
 
     async def catch_up(self) -> None:
         if self._put_off:
@@ -281,19 +284,26 @@ class _SqliteTransaction(Transaction):
         with _translated:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._run_all, put_off)
 
-    def _run_all(self, put_off: Iterable[tuple[str, list[Any]]]) -> None:
-        for text, params in put_off:
+    def _run_all(self, put_off: Sequence[Iterable[_Filled]]) -> None:
+        """Statements are put together here: the first one runs while the loop has gone on."""
+        for text, params in chain.from_iterable(put_off):
             self._execute(text, params)
 
 
-def _sliced(many: Values, rows: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, list[Any]]]:
+def _sliced(many: Values, rows: Sequence[tuple[Any, ...]]) -> Iterator[_Filled]:
     """Statements that write them all, as few as can be: SQLite runs each without the interpreter, so that others
     compute meanwhile. Of a few lengths only, so that each is prepared once; rows of nothing fill the last one up."""
     for begin in range(0, len(rows), _LENGTHS[-1]):
         part = rows[begin : begin + _LENGTHS[-1]]
         length = next(each for each in _LENGTHS if each >= len(part))
         blank = [None] * (len(part[0]) * (length - len(part)))
-        yield many.text(length), [*chain.from_iterable(part), *blank]
+        yield _text(many, length), [*chain.from_iterable(part), *blank]
+
+
+@lru_cache(maxsize=1_000)
+def _text(many: Values, count: int) -> str:
+    """The same object each time: SQLite's statement is found by it, and it is long."""
+    return many.text(count)
 
 
 class _Translation:
