@@ -304,8 +304,8 @@ def _most_specific(granted: Iterable[int | None]) -> Role | None:
 async def guard(request: Request[Any, Any, Any]) -> None:
     """Let a request through to its route, with what it may do there in `scope["access"]`; or refuse it.
 
-    Before the route, and not one of Litestar's guards: for each of those it copies the handler, which takes as long as
-    the rest of this.
+    Before the route, and not one of Litestar's guards: for each of those it copies the handler, a quarter of the time
+    that both took together.
     """
     scope: Any = request.scope
     need = ROUTES[scope["method"], scope["path_template"].removeprefix("/api/v1")]
