@@ -100,12 +100,16 @@ async def test_each_event_starts_once_whichever_server_took_it_and_whoever_died_
 async def test_no_more_run_than_may_with_several_workers_and_the_next_begins_also_when_nobody_tells_it(
     serve: Serve, database_url: str, on_temporal: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at_work, most = 0, 0
+    at_work, most, both = 0, 0, asyncio.Event()
 
     async def answer(_: Request) -> Any:
+        """The first waits for the second, so that two meet here however slow the machine is; the others may be more."""
         nonlocal at_work, most
         at_work += 1
         most = max(most, at_work)
+        if at_work == 2:
+            both.set()
+        await both.wait()
         await asyncio.sleep(0.05)
         at_work -= 1
         return JSONResponse({})
