@@ -16,7 +16,7 @@ WEB_PACKAGES := web/node_modules/.installed-from
 # Two at a time, and all of them to their ends: what is wrong is said at once.
 TOGETHER := $(MAKE) -s --no-print-directory -j2 -k
 
-.PHONY: help run console types test fuzz chaos histories lint fmt docs bench lock clean programs chromium web-tests style python-types web-types
+.PHONY: help run console types test again fuzz chaos histories lint fmt docs bench lock clean programs chromium web-tests style python-types web-types
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -36,6 +36,12 @@ types: $(VENV)/.run $(WEB_PACKAGES) ## write the console's types anew, from our 
 test: ## set up what is needed, then run every test
 	@$(TOGETHER) $(VENV)/.dev $(CONSOLE) $(NODE_PEERS) chromium web-tests
 	@$(BIN)/pytest -n auto --dist=worksteal
+
+# No more than two: a change that breaks more than that is no accident.
+again: ## try once more, alone, the one or two tests that have failed
+	@$(BIN)/python -c 'import json, sys; failed = json.load(open(".pytest_cache/v/cache/lastfailed")); \
+	  print("Tried once more, alone:", *failed, sep="\n  "); sys.exit(len(failed) > 2)'
+	@$(BIN)/pytest --last-failed --last-failed-no-failures=none
 
 web-tests: $(WEB_PACKAGES)
 	@cd web && npm run --silent test
