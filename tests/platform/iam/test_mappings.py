@@ -217,6 +217,38 @@ async def test_nobody_deletes_a_mapping_that_gives_more_than_they_have(place: Pl
     assert (await admin.delete(f"/iam/mappings/{admins['id']}")).status_code == 204
 
 
+async def test_an_admin_becomes_no_owner_through_a_provider_of_their_own(place: Place, peers: Peers) -> None:
+    """Whoever vouches for the chiefs decides who is one; and who ends the provider takes their role from them."""
+    house = place.house
+    admin = await register(house.client, "adam")
+    await house.owner.made(f"/companies/{house.company['id']}/members", {"email": admin.email, "role": "admin"})
+    owners = await house.maps(place.provider, "chiefs", "company", house.company, "owner")
+    path, config = f"/iam/providers/{place.provider['id']}", place.provider["config"]
+    for change in (
+        {"config": {"issuer": peers["strict"], "client_id": "penstock"}},
+        {"config": config | {"groups_claim": "nickname"}},
+        {"enabled": False},
+    ):
+        assert (await admin.put(path, change)).status_code == 403, change
+    assert (await admin.delete(path)).status_code == 403
+    assert (await admin.put(path, {"name": "Chiefs", "config": config | {"client_secret": "new"}})).status_code == 200
+    await house.owner.delete(f"/iam/mappings/{owners['id']}")
+    assert (await admin.put(path, {"enabled": False})).status_code == 200
+    assert (await admin.delete(path)).status_code == 204
+
+
+async def test_an_admin_does_not_come_in_as_an_owner_by_changing_how_people_are_told_apart(place: Place) -> None:
+    house = place.house
+    members, path = f"/companies/{house.company['id']}/members", f"/iam/providers/{place.provider['id']}"
+    admin = await register(house.client, "adam")
+    await house.owner.made(members, {"email": admin.email, "role": "admin"})
+    await place.arrives()
+    await house.owner.made(members, {"email": "ann@acme.example", "role": "owner"})
+    change = {"config": place.provider["config"] | {"trust_email": True}}
+    assert (await admin.put(path, change)).status_code == 403
+    assert (await house.owner.put(path, change)).status_code == 200
+
+
 @pytest.mark.parametrize(
     "change",
     [{"role": "king"}, {"external_identifier": "  "}, {"external_identifier": "a\0"}, {"id": "1"}, {"role": 4}],

@@ -79,6 +79,13 @@ _DESTINATION = {
     "kubernetes": ("server", "ca_certificate"),
     "aws_iam": ("region", "endpoint_url"),
 }
+# What we show to a provider to be let in ourselves. All else says who comes in through it as whom, and in which groups.
+_CREDENTIALS = {
+    "oidc": {"client_id", "client_secret", "scopes"},
+    "ldap": {"bind_dn", "bind_password"},
+    "kubernetes": {"token"},
+    "aws_iam": {"access_key_id", "secret_access_key"},
+}
 
 
 def read(config: Config, kind: type[T]) -> T:
@@ -293,3 +300,8 @@ def vouches(provider_type: str, config: Config) -> Any:
             return config.get("url")
         case _:
             return destination(provider_type, config)
+
+
+def admission(provider_type: str, config: Config) -> Config:
+    """What decides who comes in, as whom, and in which groups."""
+    return {name: value for name, value in config.items() if name not in _CREDENTIALS.get(provider_type, ())}

@@ -13,7 +13,7 @@ from penstock.platform.iam.person import Person
 from penstock.platform.iam.queries import Mapping, Stored, mapping_from, stored_from
 from penstock.platform.members.queries import KEEP
 from penstock.platform.parts import Parts
-from penstock.platform.roles import parse_role
+from penstock.platform.roles import Role, parse_role
 from penstock.platform.texts import invalid, valid_text
 from penstock.platform.tokens import Caller
 from penstock.problems import Conflict, Denied, NotFound
@@ -93,6 +93,25 @@ async def delete(parts: Parts, call: Call, access: Access, id_: str) -> None:
             raise Denied(f"the mapping gives {mapping.role}, and your own role there is lower")
         await audit.by(tx, call, access, "iam_mapping.delete", id_, _shown(mapping))
         await tx.run(queries.DELETE_MAPPING, id=id_.lower())
+
+
+async def require_reach(tx: Transaction, caller: Caller, provider: Stored, *, keeps_people: bool = False) -> None:
+    """Who changes whom a provider lets in, or ends it, has every role that it gives.
+
+    Else an admin would become an owner through a provider of their own, whose word counts for the owners' mapping; or
+    take their role from owners. Where its people stay, they could come in as one of them (`keeps_people`).
+    """
+    here = await resolve(tx, caller, "company", provider.company_id)
+    if here is None or here.role is None:
+        raise Denied("you have no role in the provider's company any more")
+    above = {"provider_id": provider.id, "role": int(here.role)}
+    for kind, id_, mapped in await tx.all(queries.MAPPED_ABOVE, **above):
+        there = await resolve(tx, caller, _RESOURCE[kind], str(id_))
+        if there is not None and (there.role is None or mapped > there.role):
+            raise Denied(f"a mapping gives {Role(mapped).label} on the {kind} {id_}, and your own role there is lower")
+    places = {"company_id": provider.company_id, "root_id": provider.root_id}
+    if keeps_people and await tx.one(queries.PERSON_ABOVE, **above, **places) is not None:
+        raise Denied("somebody whose role here is above yours comes in through this provider; ask them to change it")
 
 
 async def apply(tx: Transaction, provider: Stored, person: Person, caller: Caller) -> list[str]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 
 from penstock.http.times import rfc3339
 from penstock.platform.roles import Role
@@ -132,6 +132,12 @@ def mapping_from(row: Row) -> Mapping:
 
 FIND_MAPPING = Statement(select(*_MAPPING).where(iam_mappings.c.id == bindparam("id")))
 MAPPINGS = Statement(select(*_MAPPING).where(iam_mappings.c.provider_id == bindparam("provider_id")))
+# Where, and which; however many identifiers they are for.
+MAPPED_ABOVE = Statement(
+    select(iam_mappings.c.resource_type, iam_mappings.c.resource_id, iam_mappings.c.role)
+    .where(iam_mappings.c.provider_id == bindparam("provider_id"), iam_mappings.c.role > bindparam("role"))
+    .distinct()
+)
 LIST_MAPPINGS = Statement(
     select(*_MAPPING)
     .where(iam_mappings.c.provider_id == bindparam("provider_id"))
@@ -207,6 +213,17 @@ FORGET_OTHERS = Statement(
     )
 )
 FORGET_ALL = Statement(delete(iam_identities).where(iam_identities.c.provider_id == bindparam("provider_id")))
+# Somebody of the provider whose role in its company, or in the one above, is higher.
+PERSON_ABOVE = Statement(
+    select(iam_identities.c.user_id)
+    .join(grants, grants.c.user_id == iam_identities.c.user_id)
+    .where(
+        iam_identities.c.provider_id == bindparam("provider_id"),
+        or_(grants.c.company_id == bindparam("company_id"), grants.c.company_id == bindparam("root_id")),
+        grants.c.role > bindparam("role"),
+    )
+    .limit(1)
+)
 
 # --- email domains that the operator granted
 DOMAINS = Statement(

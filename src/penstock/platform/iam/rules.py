@@ -12,7 +12,7 @@ from penstock.http.times import rfc3339
 from penstock.ids import uuid7
 from penstock.platform import audit
 from penstock.platform.access import Access
-from penstock.platform.iam import config, queries
+from penstock.platform.iam import config, grants, queries
 from penstock.platform.iam.probe import Outcome, ProbeFailed
 from penstock.platform.iam.queries import Provider, Stored, stored_from
 from penstock.platform.iam.sealing import seal_config
@@ -98,31 +98,44 @@ async def update(parts: Parts, call: Call, access: Access, id_: str, body: Provi
         before = await _found(tx, id_, lock=True)
         name = before.name if body.name is UNSET else valid_name(body.name)
         enabled = before.enabled if body.enabled is UNSET else body.enabled
-        sealed, other_people = before.sealed, False
-        old, new = shown(iam, before).config, None
+        sealed, change = before.sealed, _Change()
+        old = shown(iam, before).config
         if body.config is not UNSET:
-            new, other_people = await _changed(iam, before, body.config)
-            sealed = before.sealed if new is None else seal_config(iam.vault, before.id, new)
+            change = await _changed(iam, before, body.config)
+            sealed = before.sealed if change.new is None else seal_config(iam.vault, before.id, change.new)
         if (name, enabled, sealed) == (before.name, before.enabled, before.sealed):
             return shown(iam, before)
+        if change.admission or enabled != before.enabled:
+            keeps_people = change.admission and not change.people
+            await grants.require_reach(tx, access.caller, before, keeps_people=keeps_people)
         try:
             await tx.run(queries.UPDATE, id_=before.id, name=name, config=sealed, enabled=enabled, now=now())
         except Duplicate as error:
             raise _name_taken(name) from error
-        if other_people:
+        if change.people:
             await tx.run(queries.FORGET_ALL, provider_id=before.id)
-        if other_people or not enabled:
+        if change.people or not enabled:
             await tx.run(queries.WITHDRAW_ALL, provider_id=before.id)
         after = shown(iam, await _found(tx, id_))
         details = audit.changes(_audited(shown(iam, before)), _audited(after))
-        if new is not None and old == after.config:
+        if change.new is not None and old == after.config:
             details["config"] = {"before": old, "after": after.config}  # only a secret was changed
         await audit.by(tx, call, access, "iam_provider.update", before.id, details)
         return after
 
 
-async def _changed(iam: Iam, before: Stored, given: config.Config) -> tuple[config.Config | None, bool]:
-    """The new configuration (None: it is the old one), and whether its people are others than the old one's."""
+class _Change(Struct, frozen=True):
+    """What becomes of a configuration."""
+
+    new: config.Config | None = None
+    """None: it is the old one."""
+    people: bool = False
+    """Its people are others than the old one's."""
+    admission: bool = False
+    """Whom it lets in, or in which groups, may be another."""
+
+
+async def _changed(iam: Iam, before: Stored, given: config.Config) -> _Change:
     kind = before.provider_type
     try:
         stored = iam.config_of(before)
@@ -131,16 +144,18 @@ async def _changed(iam: Iam, before: Stored, given: config.Config) -> tuple[conf
     new = config.with_kept_secrets(kind, given, stored)
     await asyncio.to_thread(config.check, kind, new)
     if new == stored:
-        return None, False
+        return _Change()
     if not stored:
-        return new, True
-    return new, await asyncio.to_thread(lambda: config.vouches(kind, new) != config.vouches(kind, stored))
+        return _Change(new, people=True, admission=True)
+    people = await asyncio.to_thread(lambda: config.vouches(kind, new) != config.vouches(kind, stored))
+    return _Change(new, people, config.admission(kind, new) != config.admission(kind, stored))
 
 
 async def delete(parts: Parts, call: Call, access: Access, id_: str) -> None:
     """Its identities, mappings and what they granted go with it. The accounts that it made stay."""
     async with parts.database.transaction() as tx:
         before = await _found(tx, id_, lock=True)
+        await grants.require_reach(tx, access.caller, before)
         details = {"name": before.name, "provider_type": before.provider_type}
         await audit.by(tx, call, access, "iam_provider.delete", before.id, details)
         await tx.run(queries.DELETE, id=before.id)
