@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 for variable in [name for name in os.environ if name.startswith("PENSTOCK_")]:
     del os.environ[variable]
 
+# A machine with more to do than cores takes longer to answer than the five seconds that httpx would wait.
+for wait in ("connect", "read", "write", "pool"):
+    setattr(httpx._config.DEFAULT_TIMEOUT_CONFIG, wait, 60)
+
 # Tracebacks as the server writes them: with all local variables, as structlog would, one takes seconds.
 structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
 

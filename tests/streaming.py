@@ -61,12 +61,12 @@ class Stream:
         else:
             self._frames.put_nowait(Frame(line.split(": ", 1) for line in text.split("\n")))
 
-    async def next(self, seconds: float = 10) -> Frame | None:
+    async def next(self, seconds: float = 60) -> Frame | None:
         """The next event; None at the end."""
         async with asyncio.timeout(seconds):
             return await self._frames.get()
 
-    async def some(self, count: int, seconds: float = 20) -> list[Frame]:
+    async def some(self, count: int, seconds: float = 60) -> list[Frame]:
         found: list[Frame] = []
         for _ in range(count):
             frame = await self.next(seconds)
@@ -74,7 +74,7 @@ class Stream:
             found.append(frame)
         return found
 
-    async def end(self, seconds: float = 10) -> tuple[list[Frame], str]:
+    async def end(self, seconds: float = 60) -> tuple[list[Frame], str]:
         """What still came, and the reason that the server gave."""
         frames = []
         while (frame := await self.next(seconds)) is not None:
@@ -83,7 +83,7 @@ class Stream:
         return frames[:-1], frames[-1].json["reason"]
 
     async def started(self) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await self._started.wait()
 
     def hang_up(self) -> None:
@@ -118,5 +118,5 @@ async def streaming(app: App, path: str, token: str, **headers: str) -> AsyncIte
     finally:
         stream.hang_up()
         stream.blocked.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await task

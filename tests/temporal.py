@@ -1,12 +1,13 @@
 """A real Temporal server for tests: the development server of its own command line, from a package."""
 
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests import ports
 
 _PATIENCE = 120
 # Timers are otherwise looked at once a second, to spare a large cluster's database.
@@ -23,6 +24,7 @@ _SETTINGS = (
 # What is killed loses nothing by these, only a machine without power would; its tests have nobody who waits for a disk.
 _KEPT = ("--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=off")
 PROGRAM = Path(sys.executable).with_name("temporal")
+free_port = ports.free_port
 
 
 @contextmanager
@@ -35,7 +37,7 @@ def running(folder: Path, *, port: int | None = None, durable: bool = False) -> 
     finally:
         server.terminate()
         try:
-            server.wait(10)
+            server.wait(30)
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
@@ -57,13 +59,6 @@ def start(folder: Path, port: int, *, durable: bool) -> "subprocess.Popen[bytes]
         server.wait()
         raise
     return server
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 def _wait(port: int, server: "subprocess.Popen[bytes]", folder: Path) -> None:

@@ -1,7 +1,6 @@
 """The parts under the streams: reads that leave the loop alone, news from other processes, entries in bulk."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -45,18 +44,15 @@ async def test_a_slow_read_answers_as_any_other(database: Database) -> None:
 
 async def test_while_a_slow_read_runs_the_loop_goes_on_and_giving_up_ends_it(database: Database) -> None:
     reading = asyncio.create_task(database.slow(LONG))
-    beats = 0
-    began = time.perf_counter()
-    while time.perf_counter() - began < 0.3:
+    for _ in range(10):
         await asyncio.sleep(0.01)
-        beats += 1
-    assert beats > 5
+    # It would take this loop many seconds: each turn comes in between.
     assert not reading.done()
     reading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reading
     # Whoever comes next on the same connections is not interrupted, and does not wait.
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         for _ in range(4):
             assert len(await database.slow(SHORT)) == 3
 
@@ -66,9 +62,8 @@ async def test_closing_does_not_wait_for_slow_reads(database: Database) -> None:
         pytest.skip("its pool waits for at most ten seconds, then ends them")
     readers = [asyncio.create_task(database.slow(LONG)) for _ in range(4)]
     await asyncio.sleep(0.05)
-    began = time.perf_counter()
     await database.close()
-    assert time.perf_counter() - began < 5
+    # They have not come to their end, which is far away.
     for reader in readers:
         with pytest.raises((Busy, asyncio.CancelledError)):
             await reader
@@ -96,7 +91,7 @@ async def _write_as_another_process(database: Database, workflow_id: str, messag
 
 
 async def _hear(listener: Any) -> bytes:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while not (frames := await listener.take(1)):
             pass
     return bytes(frames)

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from tests.acceptance.server import PATIENCE, refusal, running, sign_up, until
+from tests.ports import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -51,9 +52,7 @@ async def test_told_to_stop_it_finishes_what_it_began_and_ends_well(tmp_path: Pa
 
 
 async def test_several_processes_serve_one_postgresql_and_stop_together(tmp_path: Path, postgresql_server: str) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     async with running(tmp_path, postgresql_server, "--workers", "2", "--port", port) as server:
         url = f"http://127.0.0.1:{port}"
         await until(lambda: listens(url))

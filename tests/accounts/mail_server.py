@@ -41,7 +41,7 @@ class MailServer:
 
     async def next(self) -> EmailMessage:
         """The next mail that arrives."""
-        return await asyncio.wait_for(self._arrived.get(), 20)
+        return await asyncio.wait_for(self._arrived.get(), 60)
 
     async def handle_RCPT(  # noqa: N802 - aiosmtpd's name
         self, _server: SMTP, _session: Any, envelope: Any, address: str, _options: list[str]

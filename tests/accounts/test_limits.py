@@ -1,7 +1,6 @@
 """How often one may try: by account, by address, in memory and in Redis, and when Redis is away."""
 
 import asyncio
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from penstock.accounts.hooks import Hooks
 from penstock.accounts.windows import Guarded, MemoryWindows, RedisWindows
 from tests.accounts.steps import ADA, PASSWORD, another, sign_in, sign_up, who
 from tests.conftest import Serve
+from tests.ports import free_port
 
 pytestmark = pytest.mark.anyio
 CHEAP = Hooks(hash_password=lambda password: f"hash of {password}")
@@ -171,9 +171,7 @@ async def test_two_applications_share_the_limits_and_outlive_their_redis(redis: 
 
 
 async def test_while_redis_is_away_sign_in_works_and_stays_limited(serve: Serve) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        nobody_there = f"redis://:a-secret@127.0.0.1:{probe.getsockname()[1]}/0"
+    nobody_there = f"redis://:a-secret@127.0.0.1:{free_port()}/0"
     with structlog.testing.capture_logs() as lines:
         async with serve(hooks=CHEAP, redis_url=nobody_there, limit_failed_logins=3) as client:
             await sign_up(client)

@@ -1,15 +1,18 @@
 """Which account an outside identity opens, and every way that we know of to get into somebody else's with one."""
 
 import asyncio
+import json
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select
 
 from penstock.accounts import reset_tokens
 from penstock.accounts.hooks import Hooks
 from penstock.accounts.oauth import OAuthClient
-from penstock.storage import Transaction
+from penstock.storage import Statement, Transaction
+from penstock.storage.platform_tables import audit_entries
 from tests.conftest import Serve, client_of
 
 from .inside import accounts_of, everything, rows, stored, verify_email
@@ -19,6 +22,9 @@ from .social_site import PASSWORD, arrive, come_in, configured, sign_up, token_o
 pytestmark = pytest.mark.anyio
 Peers = dict[str, Any]
 VICTIM = "victim@example.com"
+_ENTRIES = Statement(
+    select(audit_entries.c.action, audit_entries.c.details).order_by(audit_entries.c.created_at, audit_entries.c.id)
+)
 
 
 def another(client: httpx.AsyncClient) -> httpx.AsyncClient:
@@ -29,6 +35,12 @@ def another(client: httpx.AsyncClient) -> httpx.AsyncClient:
 async def password_opens(client: httpx.AsyncClient, email: str, password: str = PASSWORD) -> bool:
     async with another(client) as browser:
         return (await browser.post("/user/auth", data={"email": email, "password": password})).status_code == 200
+
+
+async def entries(client: httpx.AsyncClient) -> list[Any]:
+    """The audit log, oldest first."""
+    found = await accounts_of(client).database.all(_ENTRIES)
+    return [dict(zip(("action", "details"), row, strict=True)) for row in found]
 
 
 # --- joining an account
@@ -95,6 +107,59 @@ async def test_who_made_an_account_with_somebody_elses_email_is_out_when_the_own
         after = await stored(attacker, VICTIM)
         assert after.email_verified
         assert after.password_hash is None
+
+
+async def test_who_made_an_account_with_somebody_elses_email_is_out_when_the_owner_resets_its_password(
+    serve: Serve, peers: Peers
+) -> None:
+    async with serve(oauth_providers=configured(peers)) as attacker:
+        await sign_up(attacker, VICTIM)
+        own = await token_of(peers, sub="eve", email="eve@example.com", email_verified=True)
+        await attacker.post("/user/oauth/add", data={"method": "bent2", "token": own})
+        account = await stored(attacker, VICTIM)
+        async with accounts_of(attacker).database.transaction() as tx:
+            reset = await reset_tokens.issue(tx, account.userid, 3600)
+        async with another(attacker) as victim:
+            spent = await victim.post("/user/resetpassword", data={"token": reset, "password": "another password"})
+            assert (spent.json()["userid"], spent.json()["methods"]) == (account.userid, [])
+        assert (await arrive(attacker, own, "bent2")).json()["userid"] != account.userid
+
+
+async def test_a_link_that_vouches_for_the_accounts_own_email_stays_when_its_password_is_reset(
+    serve: Serve, peers: Peers
+) -> None:
+    async with serve(oauth_providers=configured(peers)) as client:
+        await sign_up(client, VICTIM)
+        token = await token_of(peers, sub="victim", email=VICTIM, email_verified=True)
+        await client.post("/user/oauth/add", data={"method": "bent", "token": token})
+        account = await stored(client, VICTIM)
+        assert account.email_verified
+        async with accounts_of(client).database.transaction() as tx:
+            reset = await reset_tokens.issue(tx, account.userid, 3600)
+        spent = await client.post("/user/resetpassword", data={"token": reset, "password": "another password"})
+        assert spent.json()["methods"] == ["bent"]
+
+
+async def test_links_and_who_is_put_out_are_in_the_audit_log(serve: Serve, peers: Peers) -> None:
+    async with serve(oauth_providers=configured(peers)) as client:
+        await sign_up(client, VICTIM)
+        own = await token_of(peers, sub="eve", email="eve@example.com", email_verified=True)
+        fields = {"method": "bent2", "token": own, "update_email": "true"}
+        assert (await client.post("/user/oauth/add", data=fields)).status_code == 200
+        assert (await client.post("/user/oauth/remove", data={"method": "bent2"})).status_code == 200
+        assert (await client.post("/user/update", data={"email": VICTIM})).status_code == 200
+        await client.post("/user/update", data={"email": VICTIM})
+        async with another(client) as victim:
+            await arrive(victim, await token_of(peers, sub="victim", email=VICTIM, email_verified=True))
+        noted = [(entry["action"], json.loads(entry["details"])) for entry in await entries(client)]
+        assert [one for one in noted if one[0].startswith("user.")] == [
+            ("user.link", {"method": "bent2"}),
+            ("user.update", {"email": {"before": VICTIM, "after": "eve@example.com"}}),
+            ("user.unlink", {"method": "bent2"}),
+            ("user.update", {"email": {"before": "eve@example.com", "after": VICTIM}}),
+            ("user.claim", {}),
+            ("user.link", {"method": "bent"}),
+        ]
 
 
 async def test_the_owner_may_set_a_password_of_their_own_then(serve: Serve, peers: Peers) -> None:

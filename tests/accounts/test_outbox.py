@@ -1,7 +1,6 @@
 """Mail leaves in the background, survives what goes wrong, and leaves once."""
 
 import asyncio
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from tests.accounts.steps import (
     until_someone_waits,
 )
 from tests.conftest import Serve
+from tests.ports import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,7 @@ async def forgot(client: httpx.AsyncClient, email: str = ADA) -> None:
 
 async def until(database: Database, sql: str) -> None:
     """Until the query finds something."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await rows(database, sql):
             await asyncio.sleep(0)
 
@@ -53,12 +53,6 @@ async def make_due(client: httpx.AsyncClient) -> None:
     """As if the pause were over."""
     await run(database_of(client), "UPDATE outbox SET due_at = 0, last_error = ''")
     accounts_of(client).outbox._wake.set()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 async def test_a_mail_waits_for_its_server_and_a_token_that_nobody_got_is_withdrawn(serve: Serve) -> None:
@@ -102,7 +96,7 @@ async def test_a_recipient_that_is_refused_for_good_is_given_up(serve: Serve) ->
         server.refuse_recipients = "550 no such mailbox"
         await sign_up(client)
         await forgot(client)
-        await asyncio.wait_for(server.refused.wait(), 20)
+        await asyncio.wait_for(server.refused.wait(), 60)
         await until_empty(database_of(client))
         assert not await rows(database_of(client), "SELECT 1 FROM reset_tokens")
 
@@ -149,7 +143,7 @@ async def test_the_send_email_hook_gets_email_and_url_and_is_tried_again_when_it
             assert lost not in str(lines)
             assert lost not in await everything_stored(database_of(client))
             await make_due(client)
-            email, url = await asyncio.wait_for(sent.get(), 20)
+            email, url = await asyncio.wait_for(sent.get(), 60)
             assert email == ADA
             assert url.startswith("http://localhost:8080/reset?token=")
             assert not url.endswith(lost)
@@ -164,12 +158,12 @@ async def test_a_send_email_hook_that_is_not_async_holds_nobody_up(serve: Serve)
 
     def send(_email: str, _url: str) -> None:
         loop.call_soon_threadsafe(called.set)
-        assert go_on.wait(20)
+        assert go_on.wait(60)
 
     async with serve(hooks=Hooks(send_email=send)) as client:
         await sign_up(client)
         await forgot(client)
-        await asyncio.wait_for(called.wait(), 20)
+        await asyncio.wait_for(called.wait(), 60)
         assert (await client.get("/user/get")).status_code == 200
         go_on.set()
         await until_empty(database_of(client))
@@ -228,12 +222,12 @@ async def test_a_server_that_dies_while_sending_leaves_the_mail_to_another(serve
     async with serve(hooks=Hooks(send_email=never_ends)) as client:
         await sign_up(client)
         await forgot(client)
-        await asyncio.wait_for(begun.wait(), 20)
+        await asyncio.wait_for(begun.wait(), 60)
     async with serve(hooks=Hooks(send_email=sends)) as client:
         (row,) = await rows(database_of(client), "SELECT due_at FROM outbox")
         assert row[0] <= now() + outbox._LEASE * 1_000_000
         await make_due(client)
-        await asyncio.wait_for(sent.wait(), 20)
+        await asyncio.wait_for(sent.wait(), 60)
         await until_empty(database_of(client))
 
 
@@ -297,7 +291,7 @@ async def test_a_forged_host_reaches_no_mail(
             await until_put_off(database_of(client))
             assert urls.empty()
         else:
-            url = await asyncio.wait_for(urls.get(), 20)
+            url = await asyncio.wait_for(urls.get(), 60)
             assert url.startswith(f"{link}{'&' if '?' in link else '?'}token=")
         assert FORGED not in await everything_stored(database_of(client))
 

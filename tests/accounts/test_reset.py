@@ -176,10 +176,11 @@ async def test_the_life_of_a_token_is_an_hour_or_as_set(serve: Serve) -> None:
         async with serve(hooks=Hooks(send_email=send), **setting) as client:
             if not await rows(database_of(client), "SELECT 1 FROM accounts"):
                 await sign_up(client)
+            before = now()
             await client.post("/user/forgotpassword", data={"email": ADA})
-            await asyncio.wait_for(urls.get(), 20)
+            await asyncio.wait_for(urls.get(), 60)
             (row,) = await rows(database_of(client), "SELECT max(expires_at) FROM reset_tokens")
-            assert abs(row[0] - now() - seconds * 1_000_000) < 20_000_000
+            assert before <= row[0] - seconds * 1_000_000 <= now()
             await run(database_of(client), "DELETE FROM reset_tokens")
 
 

@@ -22,7 +22,7 @@ async def admin(database_url: str) -> AsyncIterator[asyncpg.Connection]:
 async def end_all_connections(admin: asyncpg.Connection) -> int:
     return len(
         await admin.fetch(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'penstock'"
         )
     )

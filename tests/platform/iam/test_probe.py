@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import re
-import socket
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -17,6 +16,7 @@ from penstock.egress import Egress
 from penstock.platform.iam.probe import Outcome
 from penstock.settings import SettingsError, load
 from tests.conftest import Serve
+from tests.ports import free_port
 
 from .certificates import Authority
 from .house import House, host_of, set_up
@@ -29,9 +29,7 @@ Files = tuple[Path, Path]
 @pytest.fixture
 def closed_port() -> int:
     """Where nobody listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    return free_port()
 
 
 # --- OpenID Connect
