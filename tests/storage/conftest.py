@@ -1,14 +1,12 @@
 """A small table of our own to write to, and statements on it."""
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 from sqlalchemy import bindparam, func, insert, select
 
 from penstock.storage import Database, Statement, Transaction
 from penstock.storage.schema import key_values
-from tests.postgresql import Databases
 
 PUT = Statement(insert(key_values).values(key=bindparam("key"), value=bindparam("value")))
 KEYS = Statement(select(key_values.c.key).order_by(key_values.c.key))
@@ -21,18 +19,6 @@ async def put(tx: Transaction, key: str) -> None:
 
 async def keys(database: Database) -> list[str]:
     return [row[0] for row in await database.all(KEYS)]
-
-
-@pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
-    """With no tables yet, and not even a file."""
-    return f"sqlite:///{tmp_path}/penstock.db"
-
-
-@pytest.fixture
-def postgresql_url(databases: Databases) -> Iterator[str]:
-    with databases.empty() as url:
-        yield url
 
 
 @pytest.fixture

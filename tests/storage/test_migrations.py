@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from importlib import resources
 from pathlib import Path
@@ -22,6 +22,7 @@ from penstock.storage import Unavailable, migrate, open_database, scripts
 from penstock.storage.migrate import NewerDatabase, PendingMigration
 from penstock.storage.opening import sqlite_path
 from penstock.storage.schema import metadata
+from tests.postgresql import Databases
 from tests.storage.conftest import PUT, keys
 
 pytestmark = pytest.mark.anyio
@@ -59,6 +60,17 @@ async def tables(url: str) -> set[str]:
     return set(await on(url, lambda connection: inspect(connection).get_table_names()))
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """With no tables yet, and on SQLite not even a file."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/empty.db"
+    else:
+        databases: Databases = request.getfixturevalue("databases")
+        with databases.empty() as url:
+            yield url
+
+
 @pytest.fixture
 def a_later_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Make this code a later one, with one migration more."""
@@ -73,14 +85,14 @@ def a_later_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
     return make
 
 
-async def test_an_empty_database_gets_exactly_the_tables_of_the_schema(database_url: str) -> None:
-    assert await migrate.upgrade(database_url, sqlite_path(database_url)) == (None, migrate.head())
+async def test_an_empty_database_gets_exactly_the_tables_of_the_schema(empty_url: str) -> None:
+    assert await migrate.upgrade(empty_url, sqlite_path(empty_url)) == (None, migrate.head())
 
     def differences(connection: Connection) -> Any:
         return compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), metadata)
 
-    assert await on(database_url, differences) == []
-    assert await tables(database_url) == {"alembic_version", *metadata.tables}
+    assert await on(empty_url, differences) == []
+    assert await tables(empty_url) == {"alembic_version", *metadata.tables}
 
 
 def test_a_file_begins_with_its_revision() -> None:
@@ -106,8 +118,8 @@ async def test_a_second_start_changes_nothing(database_url: str, tmp_path: Path)
     assert sorted(tmp_path.iterdir()) == before
 
 
-async def test_servers_that_start_together_on_an_empty_database_all_come_up(database_url: str) -> None:
-    opened = await asyncio.gather(*(open_database(database_url) for _ in range(4)))
+async def test_servers_that_start_together_on_an_empty_database_all_come_up(empty_url: str) -> None:
+    opened = await asyncio.gather(*(open_database(empty_url) for _ in range(4)))
     for database in opened:
         assert await keys(database) == []
         await database.close()
@@ -133,9 +145,9 @@ async def test_without_permission_to_migrate_an_older_database_is_refused(
     assert "novelties" not in await tables(database_url)
 
 
-async def test_a_database_with_no_tables_is_older_too(database_url: str) -> None:
+async def test_a_database_with_no_tables_is_older_too(empty_url: str) -> None:
     with pytest.raises(PendingMigration):
-        await open_database(database_url, upgrade=False)
+        await open_database(empty_url, upgrade=False)
 
 
 async def test_an_older_database_is_migrated(database_url: str, a_later_version: Callable[..., Path]) -> None:
