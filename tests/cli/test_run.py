@@ -165,7 +165,7 @@ def test_on_a_terminal_the_steps_are_a_tree_that_grows(write: Any, tmp_path: Pat
         "do:\n"
         "  - loop: {for: {in: '[range(12)]'}, do: [{nap: {wait: {milliseconds: 1}}}]}\n"
         "  - attempt: {try: [{boom: {raise: {error: {type: 'https://e.example', status: 500, title: Oops}}}}],"
-        " catch: {retry: {limit: {attempt: {count: 1}}}}}\n"
+        " catch: {retry: {limit: {attempt: {count: 1}}}, do: []}}\n"
     )
     controller, terminal = pty.openpty()
     with subprocess.Popen(

@@ -86,7 +86,7 @@ do:
               errors: {with: {status: 503}}
               retry: {limit: {attempt: {count: 1}}}
               do: [{worse: {raise: {error: {type: 'https://example.com/w', status: 500}}}}]
-      catch: {errors: {with: {status: 500}}, retry: {limit: {attempt: {count: 1}}}}
+      catch: {errors: {with: {status: 500}}, retry: {limit: {attempt: {count: 1}}}, do: []}
 """
     done = runner.run(clocked(performer, tasks, {"a": 1}))
     assert done.outcome == {"a": 1}

@@ -8,12 +8,12 @@ from penstock.dsl.grammar.values import (
     CONDITION,
     DURATION,
     ERROR_TYPE,
+    EVENT_URI,
     EXPRESSION,
     INSTANCE,
     LITERAL,
     MOMENT,
     TRANSFORMATION,
-    URI,
     VALUE,
 )
 
@@ -35,7 +35,7 @@ def inputs(name: str, sees: frozenset[str]) -> Record:
         name,
         "What comes in.",
         {
-            "schema": Member(SCHEMA, "What the raw input must look like."),
+            "schema": Member(SCHEMA, "What the raw input must look like.", sees=sees),
             "from": Member(TRANSFORMATION, "An expression that makes the input of what came in.", sees=sees),
         },
     )
@@ -46,7 +46,7 @@ def outputs(name: str, sees: frozenset[str] | None) -> Record:
         name,
         "What goes out.",
         {
-            "schema": Member(SCHEMA, "What the transformed output must look like."),
+            "schema": Member(SCHEMA, "What the transformed output must look like.", sees=sees),
             "as": Member(TRANSFORMATION, "An expression that makes the output of the raw one.", sees=sees),
         },
     )
@@ -56,7 +56,7 @@ EXPORT = Record(
     "export",
     "What becomes of the workflow's context.",
     {
-        "schema": Member(SCHEMA, "What the context must look like."),
+        "schema": Member(SCHEMA, "What the context must look like.", sees=arguments.AFTER_TASK),
         "as": Member(
             TRANSFORMATION, "An expression that makes the new context of the task's output.", sees=arguments.AFTER_TASK
         ),
@@ -153,7 +153,7 @@ RETRY = Record(
 
 
 def _event(name: str, about: str, *, emitted: bool) -> Record:
-    source = URI if emitted else VALUE
+    source = EVENT_URI if emitted else VALUE
     members = {
         "id": Member(VALUE, "What tells it from others of its source."),
         "source": Member(source, "Where it comes from: a URI.", required=emitted),

@@ -1,7 +1,7 @@
 """Where things are and how one is let in: endpoints, external resources, authentication policies."""
 
 from penstock.dsl.grammar.nodes import ByMember, Either, Items, Member, Node, Record, Ref, Text
-from penstock.dsl.grammar.values import LITERAL, URI, VALUE
+from penstock.dsl.grammar.values import LITERAL, PATH, URI, VALUE
 
 _GRANTS = (
     "authorization_code",
@@ -67,9 +67,9 @@ _ENDPOINTS = Record(
     "oauth2Endpoints",
     "Paths below the authority.",
     {
-        "token": Member(VALUE, "Where tokens are requested; /oauth2/token by default."),
-        "revocation": Member(VALUE, "Where tokens are revoked; /oauth2/revoke by default."),
-        "introspection": Member(VALUE, "Where tokens are looked up; /oauth2/introspect by default."),
+        "token": Member(PATH, "Where tokens are requested; /oauth2/token by default."),
+        "revocation": Member(PATH, "Where tokens are revoked; /oauth2/revoke by default."),
+        "introspection": Member(PATH, "Where tokens are looked up; /oauth2/introspect by default."),
     },
 )
 _REQUEST = Record(
@@ -82,7 +82,7 @@ _OIDC: dict[str, Member] = {
     "grant": Member(Text(choices=_GRANTS), "The kind of grant.", required=True),
     "client": Member(_CLIENT, "Who asks for the token."),
     "request": Member(_REQUEST, "How the token is requested."),
-    "issuers": Member(Items(VALUE), "Whose tokens are accepted."),
+    "issuers": Member(Items(PATH), "Whose tokens are accepted."),
     "scopes": Member(Items(VALUE), "What the token shall allow."),
     "audiences": Member(Items(VALUE), "For whom the token shall be."),
     "username": Member(VALUE, "The user, for the grant password."),

@@ -36,6 +36,11 @@ _ERROR_TYPE = Pattern(
     "expected a URI such as https://serverlessworkflow.io/spec/1.0.0/errors/timeout, or an expression in ${ }",
     "uri",
 )
+_EVENT_URI = Pattern(
+    _ERROR_TYPE.regex,
+    "expected a URI such as https://shop.example/orders or urn:shop:orders, or an expression in ${ }",
+    "uri",
+)
 _INSTANCE = Pattern(r"(/[^ \t\r\n]*)?", "expected a JSON pointer such as /do/0/getPet, or an expression in ${ }")
 _METHOD = Pattern(r"[A-Za-z]+", "expected an HTTP method such as get or post, or an expression in ${ }")
 _MOMENT = Pattern(
@@ -62,8 +67,10 @@ HOST = Text("marked", _HOST)
 PORT = Whole(0, 65535)
 MOMENT = Text("marked", _MOMENT)
 INSTANCE = Text("marked", _INSTANCE)
-ERROR_TYPE = Text("marked", _ERROR_TYPE)
+ERROR_TYPE = Text("marked", _ERROR_TYPE, rule="uri-template")
+EVENT_URI = Text("marked", _EVENT_URI, rule="uri-template")
 URI = Text("marked", _URI, rule="uri-template")
+PATH = Text("marked", rule="uri-template")
 
 
 def _duration(name: str, text: Text) -> Either:

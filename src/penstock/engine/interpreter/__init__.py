@@ -17,6 +17,7 @@ async def interpret(workflow: Workflow, host: Host, data: Any, started_at: int) 
     try:
         execution = Execution(workflow, host.execution_id, data, started_at, _secrets(workflow, host))
         walk, frame = Walk(host, execution, KINDS), Frame(execution, Scope())
+        frame.input = data
         if workflow.timeout is None:
             output = await _interpret(workflow, walk, frame, data)
         else:
@@ -37,9 +38,9 @@ def _secrets(workflow: Workflow, host: Host) -> dict[str, Any]:
 
 async def _interpret(workflow: Workflow, walk: Walk, frame: Frame, data: Any) -> Any:
     flow = walk.flow
-    await walk.schemas.hold(workflow.input, data, "The workflow's input")
-    data = await flow.transform(workflow.input.transform, data, frame)
+    await walk.schemas.hold(workflow.input, data, "The workflow's input", frame)
+    frame.input = data = await flow.transform(workflow.input.transform, data, frame)
     done = await walk.sequence(workflow.tasks, data, Scope(), "")
     output = await flow.transform(workflow.output.transform, done.output, frame)
-    await walk.schemas.hold(workflow.output, output, "The workflow's output")
+    await walk.schemas.hold(workflow.output, output, "The workflow's output", frame)
     return output

@@ -30,9 +30,9 @@ async def each(
     inner = Frame(walk.execution, names, frame.task, step)
     inner.raw, inner.input, inner.raw_output = frame.raw, frame.input, done.output
     inner.output = await walk.flow.transform(foreach.output.transform, done.output, inner)
-    await walk.schemas.hold(foreach.output, inner.output, "The item's output")
+    await walk.schemas.hold(foreach.output, inner.output, "The item's output", inner)
     if foreach.export.transform is not None:
         context = await walk.flow.transform(foreach.export.transform, inner.output, inner)
-        await walk.schemas.hold(foreach.export, context, "The exported context")
+        await walk.schemas.hold(foreach.export, context, "The exported context", inner)
         walk.execution.export(context)
     return Done(inner.output)

@@ -9,10 +9,12 @@ import msgspec
 
 from penstock.dsl.expressions import ExpressionFailed, NotAnExpression
 from penstock.dsl.model import Schema, Shape
+from penstock.dsl.values import Value
 from penstock.engine.faults import configuration, validation
 from penstock.engine.host import Host
+from penstock.engine.interpreter.scope import Frame
 
-Load = Callable[[Any], Awaitable[Any]]
+Load = Callable[[Value, Frame], Awaitable[Any]]
 """Fetches a document that a definition names."""
 # With these alone, each part of the data meets one part of the schema. With `$ref` and `anyOf`, a page of schema can
 # ask for a million answers, and a pattern can take its time over every text.
@@ -33,13 +35,13 @@ class Schemas:
         self._host = host
         self._load = load
 
-    async def hold(self, shape: Shape, data: Any, what: str) -> None:
+    async def hold(self, shape: Shape, data: Any, what: str, frame: Frame) -> None:
         """Raises `Fault` when the data is not as its schema says."""
-        if shape.schema is not None and (wrong := await self._violations(shape.schema, data)):
+        if shape.schema is not None and (wrong := await self._violations(shape.schema, data, frame)):
             raise validation(f"{what} is not valid", "; ".join(wrong))
 
-    async def _violations(self, schema: Schema, data: Any) -> list[str]:
-        document = schema.document if schema.resource is None else await self._load(schema.resource)
+    async def _violations(self, schema: Schema, data: Any, frame: Frame) -> list[str]:
+        document = schema.document if schema.resource is None else await self._load(schema.resource, frame)
         text = msgspec.json.encode(document)
         if len(text) > _LONGEST:
             raise configuration("Schema too large", f"a JSON Schema may have {_LONGEST // 1024} KiB at most")

@@ -13,6 +13,7 @@ from penstock.dsl.model import Extension, Task, Tasks
 from penstock.dsl.values import Value
 from penstock.engine.faults import Fault, runtime, timeout
 from penstock.engine.host import Host, Step
+from penstock.engine.interpreter.addresses import resource
 from penstock.engine.interpreter.dataflow import DataFlow
 from penstock.engine.interpreter.schemas import Schemas
 from penstock.engine.interpreter.scope import Execution, Frame, Scope
@@ -100,9 +101,11 @@ class Walk:
         if task.condition is not None and not begun and not await flow.holds(task.condition, raw, frame):
             self.host.skipped(step, raw)
             return Done(raw)
+        frame.input = raw
         if task.input.schema is not None:
-            await self.schemas.hold(task.input, raw, "The task's input")
-        frame.input = raw if task.input.transform is None else await flow.transform(task.input.transform, raw, frame)
+            await self.schemas.hold(task.input, raw, "The task's input", frame)
+        if task.input.transform is not None:
+            frame.input = await flow.transform(task.input.transform, raw, frame)
         if not begun:
             self.host.started(step, frame.input)
         if task.timeout is None:
@@ -116,7 +119,7 @@ class Walk:
         if task.output.transform is not None:
             frame.output = await flow.transform(task.output.transform, done.output, frame)
         if task.output.schema is not None:
-            await self.schemas.hold(task.output, frame.output, "The task's output")
+            await self.schemas.hold(task.output, frame.output, "The task's output", frame)
         if task.export.transform is not None:
             await self.export(task, frame)
         return Done(frame.output, task.then if done.then is None else done.then)
@@ -124,7 +127,7 @@ class Walk:
     async def export(self, task: Task, frame: Frame) -> None:
         if task.export.transform is not None:
             context = await self.flow.transform(task.export.transform, frame.output, frame)
-            await self.schemas.hold(task.export, context, "The exported context")
+            await self.schemas.hold(task.export, context, "The exported context", frame)
             self.execution.export(context)
 
     async def within(
@@ -172,10 +175,9 @@ class Walk:
                 return after
         return done
 
-    async def load(self, resource: Value) -> Any:
+    async def load(self, named: Value, frame: Frame) -> Any:
         """A document that the definition names."""
-        frame = Frame(self.execution, Scope())
-        return await self.host.fetch(await self.flow.value(resource, None, frame))
+        return await self.host.fetch(await resource(self.flow, named, frame))
 
 
 def _named(tasks: Tasks, name: str) -> int:

@@ -1,26 +1,23 @@
 """call: a protocol, a function of the definition, or one that a catalog has."""
 
 import asyncio
-import re
 from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import quote
 
 from penstock.dsl import build, model
 from penstock.dsl.values import Constant, Members, Value, variables_of
 from penstock.engine.faults import configuration, expression, runtime
 from penstock.engine.host import Step
+from penstock.engine.interpreter.addresses import resolved, resource, with_policies
 from penstock.engine.interpreter.foreach import Received, each
 from penstock.engine.interpreter.scope import Frame, Scope
 from penstock.engine.interpreter.walk import Done, Walk
 from penstock.engine.tasks.work import Authorization
 
 PROTOCOLS = frozenset({"http", "openapi", "grpc", "asyncapi", "mcp", "a2a"})
+# What a call is made to, by the members that say it.
+_CALLED = frozenset({"endpoint", "service", "server", "transport", "http"})
 _DEEPEST = 50  # a level takes a few frames of Python's stack, and that has a thousand
-_TEMPLATE = re.compile(r"\{([^{}]*)\}")
-# Members in which addresses stand, with `{name}` for a member of the input, and those that hold such members.
-_ADDRESSES = frozenset({"endpoint", "uri", "server"})
-_PLACES = frozenset({"endpoint", "server", "service", "document", "proto", "agentCard", "transport", "http"})
 
 
 async def call(walk: Walk, task: model.Call, step: Step, frame: Frame, scope: Scope) -> Done:
@@ -49,9 +46,7 @@ async def _function(walk: Walk, task: model.Call, step: Step, frame: Frame, scop
 async def _found_elsewhere(walk: Walk, task: model.Call, frame: Frame) -> model.Task:
     _, _, catalog = task.function.rpartition("@")
     known = walk.execution.workflow.catalogs.get(catalog)
-    place = None if known is None else await walk.flow.value(known, frame.input, frame)
-    if place is not None:
-        place = await _named_authentication(walk, place, frame)
+    place = None if known is None else await resource(walk.flow, known, frame)
     data = await walk.host.find_function(task.function, place)
     try:
         # As large as a whole definition, and not to be trusted more.
@@ -67,10 +62,10 @@ async def _arguments(walk: Walk, task: model.Call, step: Step, frame: Frame) -> 
         return {}
     if "authorization" in variables_of(task.arguments):
         frame.authorization = await _authorization(walk, task.arguments, step, frame)
-    resolved = await _resolve(walk, task.arguments, frame)
-    if not isinstance(resolved, dict):
+    arguments = await resolved(walk.flow, task.arguments, frame)
+    if not isinstance(arguments, dict):
         raise expression("Not arguments", "what a call is made with is an object")
-    return await _named_authentication(walk, resolved, frame)
+    return await with_policies(walk.flow, arguments, frame)
 
 
 async def _authorization(walk: Walk, arguments: Value, step: Step, frame: Frame) -> Authorization | None:
@@ -78,83 +73,27 @@ async def _authorization(walk: Walk, arguments: Value, step: Step, frame: Frame)
     policy = _policy_in(arguments)
     if policy is None:
         return None
-    resolved = await _named_authentication(
-        walk, {"authentication": await walk.flow.value(policy, frame.input, frame)}, frame
-    )
-    return (await walk.host.perform(step, "authorize", resolved)).authorization
+    given = await resource(walk.flow, Members((("authentication", policy),)), frame)
+    return (await walk.host.perform(step, "authorize", given)).authorization
 
 
 def _policy_in(value: Value) -> Value | None:
+    """The policy of the call itself, not of a document that it reads; what is in a body is data."""
+    members = _members(value)
+    if "authentication" in members:
+        return members["authentication"]
+    inner = (_policy_in(item) for name, item in members.items() if name in _CALLED)
+    return next((found for found in inner if found is not None), None)
+
+
+def _members(value: Value) -> dict[str, Value]:
     match value:
         case Members(items):
-            for name, item in items:
-                if name == "authentication":
-                    return item
-                if (found := _policy_in(item)) is not None:
-                    return found
+            return dict(items)
         case Constant(dict() as data):
-            for name, item in data.items():
-                if name == "authentication":
-                    return Constant(item)
-                if (found := _policy_in(Constant(item))) is not None:
-                    return found
-    return None
-
-
-async def _resolve(walk: Walk, value: Value, frame: Frame, name: str = "") -> Any:
-    """The value with expressions evaluated, and `{name}` filled in where an address is written out."""
-    match value:
-        case Members(items) if not name or name in _PLACES:
-            return {key: await _resolve(walk, item, frame, key) for key, item in items}
-        case Constant(dict() as data) if not name or name in _PLACES:
-            return {key: await _resolve(walk, Constant(item), frame, key) for key, item in data.items()}
-        case Constant(str() as text) if name in _ADDRESSES and "{" in text:
-            return _filled(text, frame.input)
+            return {name: Constant(item) for name, item in data.items()}
         case _:
-            return await walk.flow.value(value, frame.input, frame)
-
-
-def _filled(text: str, data: Any) -> str:
-    """RFC 6570's simple expansion, over the members of the input."""
-
-    def fill(match: re.Match[str]) -> str:
-        value = data.get(match[1]) if isinstance(data, dict) else None
-        match value:
-            case None:
-                return ""
-            case bool():
-                return "true" if value else "false"
-            case str() | int() | float():
-                return quote(str(value), safe="")
-            case _:
-                raise expression(
-                    "Not a URI template", f"{{{match[1][:100]}}} must be text, a number, a boolean or null"
-                )
-
-    return _TEMPLATE.sub(fill, text)
-
-
-async def _named_authentication(walk: Walk, data: dict[str, Any], frame: Frame) -> dict[str, Any]:
-    """Policies of the definition in place of their names, wherever an authentication stands."""
-    resolved: dict[str, Any] = {}
-    for name, item in data.items():
-        if name == "authentication":
-            resolved[name] = await _policy(walk, item, frame)
-        elif isinstance(item, dict) and name in _PLACES:
-            resolved[name] = await _named_authentication(walk, item, frame)
-        else:
-            resolved[name] = item
-    return resolved
-
-
-async def _policy(walk: Walk, given: Any, frame: Frame) -> Any:
-    name = given if isinstance(given, str) else given.get("use") if isinstance(given, dict) else None
-    if not isinstance(name, str):
-        return given
-    known = walk.execution.workflow.authentications.get(name)
-    if known is None:
-        raise configuration("No such authentication", f"use.authentications has no {name!r}")
-    return await walk.flow.value(known, frame.input, frame)
+            return {}
 
 
 async def _subscribe(

@@ -6,13 +6,14 @@ from penstock.dsl import model
 from penstock.engine.faults import expression
 from penstock.engine.host import Listening, Received, Step
 from penstock.engine.interpreter import foreach
+from penstock.engine.interpreter.addresses import with_addresses
 from penstock.engine.interpreter.correlation import Correlator
 from penstock.engine.interpreter.scope import Frame, Scope, moment
 from penstock.engine.interpreter.walk import Done, Walk
 
 
 async def emit(walk: Walk, task: model.Emit, step: Step, frame: Frame, _scope: Scope) -> Done:
-    given = await walk.flow.value(task.event, frame.input, frame)
+    given = await with_addresses(walk.flow, task.event, frame, "source", "dataschema")
     if not isinstance(given, dict) or not isinstance(given.get("type"), str) or not given.get("source"):
         raise expression("Not an event", "an event has at least a source and a type")
     started = step.started_at if step.started_at is not None else walk.host.now()

@@ -16,7 +16,7 @@ async def for_(walk: Walk, task: model.For, step: Step, frame: Frame, scope: Sco
     if items is None:
         items = []
     if not isinstance(items, list):
-        raise expression("Not a list", f"for.in is {type(items).__name__}; a loop needs a list")
+        raise expression("Not a list", "what for.in gives is no list: write [ ] around it, as in [.pets[]]")
     data = frame.input
     for index, item in enumerate(items):
         # Rounds of no tasks would keep everybody else waiting.

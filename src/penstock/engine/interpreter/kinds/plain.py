@@ -5,6 +5,7 @@ from typing import Any
 from penstock.dsl import model
 from penstock.engine.faults import Error, Fault, expression, told
 from penstock.engine.host import Step
+from penstock.engine.interpreter.addresses import with_addresses
 from penstock.engine.interpreter.scope import Frame, Scope
 from penstock.engine.interpreter.walk import Done, Walk
 
@@ -29,7 +30,7 @@ async def switch(walk: Walk, task: model.Switch, _step: Step, frame: Frame, _sco
 
 
 async def raise_(walk: Walk, task: model.Raise, _step: Step, frame: Frame, _scope: Scope) -> Done:
-    given = await walk.flow.value(task.error, frame.input, frame)
+    given = await with_addresses(walk.flow, task.error, frame, "type")
     raise Fault(_error(given))
 
 

@@ -4,12 +4,17 @@ from typing import Any
 
 from penstock.dsl import model
 from penstock.engine.host import ChildOf, Step
+from penstock.engine.interpreter.addresses import resource
 from penstock.engine.interpreter.scope import Frame, Scope
 from penstock.engine.interpreter.walk import Done, Walk
 
 
 async def run(walk: Walk, task: model.Run, step: Step, frame: Frame, _scope: Scope) -> Done:
-    arguments = await walk.flow.value(task.arguments, frame.input, frame)
+    if task.process == "script":
+        # Its code may be read from elsewhere.
+        arguments = await resource(walk.flow, task.arguments, frame)
+    else:
+        arguments = await walk.flow.value(task.arguments, frame.input, frame)
     if task.process == "workflow":
         output = await _workflow(walk, task, step, frame, arguments)
     else:

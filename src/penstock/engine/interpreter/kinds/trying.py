@@ -32,6 +32,9 @@ async def try_(walk: Walk, task: model.Try, step: Step, frame: Frame, scope: Sco
                 raise
             at = await _retry_at(walk, task.catch.retry, step, frame, caught, attempt)
             if at is None:
+                if task.catch.retry is not None and task.catch.tasks is None:
+                    # It was only said how to try again: what fails for good is nobody's success.
+                    raise
                 return await _handle(walk, task.catch, step, frame, scope, error)
         attempt += 1
         step.state = step.state | {"attempt": attempt, "retry_at": at} | walk.execution.exported
