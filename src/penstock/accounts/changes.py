@@ -29,10 +29,11 @@ async def update(
         accounts.passwords.check_new(password)
     await _check_current(accounts, session, current_password, visitor.address)
     password_hash = await accounts.passwords.hash(password) if password is not None else None
-    token = None
+    token, changed = None, {}
     async with accounts.database.transaction() as tx:
         await _still_signed_in(tx, session)
         if email is not None and email != session.user.email:
+            changed["email"] = {"before": session.user.email, "after": email}
             await users.set_email(tx, userid, email, verified=False)
             # A mail on its way to the old address must not open the account any more.
             await reset_tokens.forget_all(tx, userid)
@@ -41,10 +42,9 @@ async def update(
             await reset_tokens.forget_all(tx, userid)
             await sessions.end_all(tx, userid)
             token = await sessions.open_session(tx, userid, visitor, accounts.settings.session_ttl)
-        changed = {"email": {"before": session.user.email, "after": email}} if email is not None else {}
-        if password_hash is not None:
             changed["password"] = {"before": "", "after": ""}
-        await accounts.journal.note(tx, "user.update", userid, visitor, changed)
+        if changed:
+            await accounts.journal.note(tx, "user.update", userid, visitor, changed)
         info = await users.info(tx, accounts.hooks, userid)
     return info, token
 
@@ -74,7 +74,9 @@ async def _check_current(accounts: Accounts, session: Session, given: str | None
             raise NotSignedIn("the current password is wrong")
 
 
-async def add_provider(accounts: Accounts, session: Session, identity: Identity, *, update_email: bool) -> Any:
+async def add_provider(
+    accounts: Accounts, session: Session, identity: Identity, visitor: Visitor, *, update_email: bool
+) -> Any:
     """Link an identity that its provider has vouched for to the signed-in account."""
     userid = session.user.userid
     async with accounts.database.transaction() as tx:
@@ -87,16 +89,31 @@ async def add_provider(accounts: Accounts, session: Session, identity: Identity,
                 await users.link(tx, userid, identity.provider, identity.subject)
             except Duplicate as error:
                 raise Conflict(f"another {identity.provider} identity is linked; remove it first") from error
+            await accounts.journal.note(tx, "user.link", userid, visitor, {"method": identity.provider})
         if update_email:
-            if not identity.email:
-                raise Invalid("the provider gave no email")
-            if identity.email != session.user.email:
-                await users.set_email(tx, userid, identity.email, verified=identity.email_verified)
-                await reset_tokens.forget_all(tx, userid)
+            await _take_email(accounts, tx, session, identity, visitor)
+        elif identity.email == session.user.email and identity.email_verified:
+            await users.set_verified(tx, userid)
         return await users.info(tx, accounts.hooks, userid)
 
 
-async def remove_provider(accounts: Accounts, session: Session, method: str) -> Any:
+async def _take_email(
+    accounts: Accounts, tx: Transaction, session: Session, identity: Identity, visitor: Visitor
+) -> None:
+    userid, before = session.user.userid, session.user.email
+    if not identity.email:
+        raise Invalid("the provider gave no email")
+    if identity.email == before:
+        if identity.email_verified:
+            await users.set_verified(tx, userid)
+        return
+    await users.set_email(tx, userid, identity.email, verified=identity.email_verified)
+    await reset_tokens.forget_all(tx, userid)
+    changed = {"email": {"before": before, "after": identity.email}}
+    await accounts.journal.note(tx, "user.update", userid, visitor, changed)
+
+
+async def remove_provider(accounts: Accounts, session: Session, method: str, visitor: Visitor) -> Any:
     userid = session.user.userid
     served = await saml_registry.provider_for(accounts.database, accounts.hooks, session.user.email)
     async with accounts.database.transaction() as tx:
@@ -107,4 +124,5 @@ async def remove_provider(accounts: Accounts, session: Session, method: str) -> 
         has_password = account is not None and account.password_hash is not None
         if not has_password and served is None and not await users.linked_methods(tx, userid):
             raise Conflict("that is the only way to sign in to this account; set a password first")
+        await accounts.journal.note(tx, "user.unlink", userid, visitor, {"method": method})
         return await users.info(tx, accounts.hooks, userid)

@@ -11,7 +11,7 @@ class Journal(Protocol):
         self, tx: Transaction, action: str, userid: int | None, visitor: Visitor, details: dict[str, Any] | None = None
     ) -> None:
         """`auth.register`, `auth.login`, `auth.login_failed`, `auth.logout`, `auth.resetpassword`, `user.update`,
-        `user.link` or `user.unlink`."""
+        `user.link`, `user.unlink`, or `user.claim`: its holder came, and whoever had made it before is out."""
 
 
 class NoJournal:

@@ -5,6 +5,8 @@ import re
 
 from penstock.accounts import reset_tokens, sessions, users
 from penstock.accounts.oauth import Identity
+from penstock.accounts.service import Accounts
+from penstock.accounts.sessions import Visitor
 from penstock.problems import Conflict
 from penstock.storage import Duplicate, Transaction
 
@@ -16,7 +18,7 @@ class Raced(Conflict):
         super().__init__("the account was changed at the same moment; try again")
 
 
-async def account_for(tx: Transaction, identity: Identity) -> tuple[int, bool]:
+async def account_for(accounts: Accounts, tx: Transaction, identity: Identity, visitor: Visitor) -> tuple[int, bool]:
     """The userid that this identity signs in to, and whether the account is new.
 
     A known identity opens its account. An unknown one joins the account with its email only on the provider's word
@@ -44,20 +46,23 @@ async def account_for(tx: Transaction, identity: Identity) -> tuple[int, bool]:
     account = await _hold(tx, account)
     if await users.by_link(tx, identity.provider, identity.subject) == account:
         return account.userid, False  # another sign-in of the same person was faster
-    await claim(tx, account)
+    await claim(accounts, tx, account, visitor)
     try:
         await users.link(tx, account.userid, identity.provider, identity.subject)
     except Duplicate as error:
         raise Conflict(f"the account with this email is linked to another {identity.provider} identity") from error
+    await accounts.journal.note(tx, "user.link", account.userid, visitor, {"method": identity.provider})
     return account.userid, False
 
 
-async def account_for_verified_email(tx: Transaction, email: str) -> tuple[int, bool]:
+async def account_for_verified_email(
+    accounts: Accounts, tx: Transaction, email: str, visitor: Visitor
+) -> tuple[int, bool]:
     """As above, for a company's SAML provider, which speaks for every email of its domains and for no other."""
     account = await users.by_email(tx, email)
     if account is None:
         return await _add(tx, email, verified=True), True
-    await claim(tx, await _hold(tx, account))
+    await claim(accounts, tx, await _hold(tx, account), visitor)
     return account.userid, False
 
 
@@ -79,15 +84,18 @@ async def _hold(tx: Transaction, account: users.Account) -> users.Account:
     return current
 
 
-async def claim(tx: Transaction, account: users.Account) -> None:
-    """Put out whoever made an account with an email that they never showed to be theirs."""
+async def claim(accounts: Accounts, tx: Transaction, account: users.Account, visitor: Visitor) -> None:
+    """Put out whoever made an account with an email that they never showed to be theirs, by every way in they left."""
     if account.email_verified:
         return
     await users.set_password(tx, account.userid, None)
     await users.unlink_all(tx, account.userid)
+    for doors in accounts.doors:
+        await doors.shut(tx, account.id)
     await sessions.end_all(tx, account.userid)
     await reset_tokens.forget_all(tx, account.userid)
     await users.set_verified(tx, account.userid)
+    await accounts.journal.note(tx, "user.claim", account.userid, visitor)
 
 
 def _placeholder(identity: Identity) -> str:

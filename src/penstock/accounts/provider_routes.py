@@ -48,7 +48,8 @@ async def add(request: Call) -> Answer:
     fields = await read_form(request, "method", "token", flags=("update_email",))
     accounts = accounts_of(request)
     identity = await social.identify(accounts, fields.text("method"), fields.text("token"))
-    return json(await changes.add_provider(accounts, session, identity, update_email=fields.flag("update_email")))
+    update_email = fields.flag("update_email")
+    return json(await changes.add_provider(accounts, session, identity, visitor_of(request), update_email=update_email))
 
 
 @post(
@@ -63,7 +64,8 @@ async def add(request: Call) -> Answer:
 async def remove(request: Call) -> Answer:
     session = await session_of(request)
     fields = await read_form(request, "method")
-    return json(await changes.remove_provider(accounts_of(request), session, fields.text("method")))
+    method, visitor = fields.text("method"), visitor_of(request)
+    return json(await changes.remove_provider(accounts_of(request), session, method, visitor))
 
 
 @get(

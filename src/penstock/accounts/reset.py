@@ -6,7 +6,7 @@ answer or from its time. Whether there is an account is found out when the mail 
 
 from typing import Any
 
-from penstock.accounts import emails, events, reset_tokens, sessions, users
+from penstock.accounts import emails, events, linking, reset_tokens, sessions, users
 from penstock.accounts.service import Accounts
 from penstock.accounts.sessions import Visitor
 from penstock.problems import NotSignedIn
@@ -34,9 +34,10 @@ async def spend(accounts: Accounts, *, token: str, password: str, visitor: Visit
         account = await users.locked(tx, userid)
         if account is None or not account.active or not await reset_tokens.spend(tx, token):
             raise refused
+        # Whoever has the token reads that mailbox; who never showed that they do is out, with all that they linked.
+        await linking.claim(accounts, tx, account, visitor)
         await reset_tokens.forget_all(tx, account.userid)
         await users.set_password(tx, account.userid, password_hash)
-        await users.set_verified(tx, account.userid)  # whoever has the token reads that mailbox
         await sessions.end_all(tx, account.userid)
         cookie = await sessions.open_session(tx, account.userid, visitor, accounts.settings.session_ttl)
         await users.note_sign_in(tx, account.userid)

@@ -14,7 +14,7 @@ from penstock.accounts.oauth import OAuthClient
 from penstock.accounts.passwords import Passwords
 from penstock.accounts.saml import Assertion, IdentityProvider
 from penstock.settings import Settings
-from penstock.storage import Database, StorageError
+from penstock.storage import Database, StorageError, Transaction
 from penstock.storage.secret import derive, server_secret
 
 log = structlog.get_logger()
@@ -33,6 +33,13 @@ class SamlSource(Protocol):
         """What to make of a verified answer; the path to send the browser to."""
 
 
+class Doors(Protocol):
+    """Ways in to accounts that are kept elsewhere."""
+
+    async def shut(self, tx: Transaction, user_id: str) -> None:
+        """None of them opens this account any more."""
+
+
 class Accounts:
     """Everything of document 1 that lives as long as the server does."""
 
@@ -46,6 +53,7 @@ class Accounts:
         self.limits = Limits(settings)
         self.oauth = OAuthClient(settings.oauth_providers)
         self.saml_sources: list[SamlSource] = []
+        self.doors: list[Doors] = []
         self.secret = secret
         self.state_key = derive(secret, "oauth state cookie")
         self.outbox = outbox.Outbox(settings, database, hooks)

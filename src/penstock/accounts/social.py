@@ -59,7 +59,7 @@ async def finish(
     # Only now: the provider may have taken its time, in which the session can have ended.
     session = await sessions.find(accounts.database, visitor.cookie)
     if session is not None and session.user.userid == pending.links_to:
-        await changes.add_provider(accounts, session, identity, update_email=False)
+        await changes.add_provider(accounts, session, identity, visitor, update_email=False)
         return Arrived(pending.next, None)
     _, token = await sign_in(accounts, identity, visitor)
     return Arrived(pending.next, token)
@@ -108,5 +108,5 @@ async def sign_in(accounts: Accounts, identity: Identity, visitor: Visitor) -> t
 
 async def _sign_in(accounts: Accounts, identity: Identity, visitor: Visitor) -> tuple[Any, str]:
     async with accounts.database.transaction() as tx:
-        userid, new = await linking.account_for(tx, identity)
+        userid, new = await linking.account_for(accounts, tx, identity, visitor)
         return await signin.open_for(accounts, tx, userid, visitor, new_account=new)

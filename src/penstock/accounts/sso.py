@@ -131,7 +131,7 @@ async def _spend(
 ) -> tuple[Any, str]:
     async with accounts.database.transaction() as tx:
         await _use(tx, issuer, request_id, assertion)
-        userid, new = await linking.account_for_verified_email(tx, assertion.email)
+        userid, new = await linking.account_for_verified_email(accounts, tx, assertion.email, visitor)
         return await signin.open_for(accounts, tx, userid, visitor, new_account=new)
 
 

@@ -8,6 +8,7 @@ from penstock.platform.auth.journal import AuditJournal
 from penstock.platform.engine import start_engine
 from penstock.platform.executions.arrivals import Arrivals
 from penstock.platform.gauges import Gauges
+from penstock.platform.iam.doors import CompanyDoors
 from penstock.platform.iam.service import Iam
 from penstock.platform.iam.sign_in.saml import CompanySaml
 from penstock.platform.iam.types import Types
@@ -33,6 +34,7 @@ async def start(
     iam = Iam(iam_types, egress, vault, accounts.secret)
     stack.push_async_callback(iam.aclose)
     accounts.saml_sources.append(CompanySaml(database, iam))
+    accounts.doors.append(CompanyDoors())
     retention = Retention(settings, database)
     retention.start()
     stack.push_async_callback(retention.stop)

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from penstock.accounts import reset_tokens, users
 from penstock.egress import Egress
 from penstock.platform.iam import domains
 from penstock.problems import Conflict
@@ -18,8 +19,6 @@ Peers = dict[str, Any]
 
 
 async def count_of_accounts(house: House, email: str) -> int:
-    from penstock.accounts import users
-
     return int(await users.by_email(house.parts.database, email) is not None)
 
 
@@ -316,6 +315,27 @@ async def test_who_unlinks_a_provider_loses_what_it_gave_and_keeps_a_way_in(hous
     ann = as_person(house.browser(), await come_in(house.browser(), strict, "ann"))
     assert (await ann.delete(f"/auth/identities/{strict['id']}")).status_code == 409
     assert (await ann.get("/auth/identities")).json()["total"] == 1
+
+
+async def test_who_made_an_account_beforehand_does_not_come_back_through_a_provider_of_their_own(
+    house: House, peers: Peers
+) -> None:
+    """Made with somebody else's email, linked to a hostile company, and left for its owner to reset the password."""
+    made = await register(house.client, "victim")
+    account = await users.by_email(house.parts.database, made.email)
+    assert account is not None
+    provider = await house.oidc(peers["bent"])
+    await house.maps(provider, "7", "company", house.company, "viewer")
+    await bend(peers, sub="7")
+    await link_by_cookie(house, provider, made)
+    async with house.parts.database.transaction() as tx:
+        reset = await reset_tokens.issue(tx, account.userid, 3600)
+    victim = house.browser()
+    await victim.post("/user/resetpassword", data={"token": reset, "password": "another password"})
+    assert (await come_in(house.browser(), provider)).status_code == 403
+    tokens = as_person(victim, await victim.post(f"{API}/auth/session"))
+    assert (await tokens.get("/auth/identities")).json()["total"] == 0
+    assert (await tokens.get("/companies")).json()["total"] == 0
 
 
 async def test_an_access_token_links_too_and_learns_where_to_go(house: House, peers: Peers) -> None:

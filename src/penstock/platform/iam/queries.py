@@ -185,6 +185,9 @@ HELD = Statement(
 )
 WITHDRAW_FROM = Statement(delete(grants).where(grants.c.user_id == bindparam("user_id"), _of_provider))
 WITHDRAW_ALL = Statement(delete(grants).where(_of_provider))
+WITHDRAW_EVERYWHERE = Statement(
+    delete(grants).where(grants.c.user_id == bindparam("user_id"), grants.c.mapping_id.is_not(None))
+)
 
 # --- identities
 ACCOUNT_OF = Statement(
@@ -213,6 +216,7 @@ FORGET_OTHERS = Statement(
     )
 )
 FORGET_ALL = Statement(delete(iam_identities).where(iam_identities.c.provider_id == bindparam("provider_id")))
+FORGET_PERSON = Statement(delete(iam_identities).where(iam_identities.c.user_id == bindparam("user_id")))
 # Somebody of the provider whose role in its company, or in the one above, is higher.
 PERSON_ABOVE = Statement(
     select(iam_identities.c.user_id)
