@@ -54,6 +54,7 @@ class Builder:
         evaluate = definition.get("evaluate") or {}
         self._mode: Mode = evaluate.get("mode", "strict")
         self._extends = True
+        self._of_extension = False
 
     def workflow(self) -> model.Workflow:
         data = self._definition
@@ -99,7 +100,8 @@ class Builder:
 
     def _extension(self, index: int, name: str, data: Json) -> model.Extension:
         at = _under(f"/use/extensions/{index}", name)
-        self._extends = False
+        # One that extends extensions is extended by nothing: it would go on for ever.
+        self._of_extension, self._extends = True, data["extend"] != "extension"
         try:
             return model.Extension(
                 name,
@@ -109,7 +111,7 @@ class Builder:
                 self._tasks(f"{at}/after", data.get("after") or []),
             )
         finally:
-            self._extends = True
+            self._of_extension, self._extends = False, True
 
     def _tasks(self, at: str, items: list[Json]) -> model.Tasks:
         return tuple(
@@ -129,6 +131,7 @@ class Builder:
             "timeout": self._timeout(data.get("timeout")),
             "then": data.get("then", "continue"),
             "extends": self._extends,
+            "of_extension": self._of_extension,
         }
         # A loop has a `do` too, so `for` is looked for first.
         kind = next(kind for kind in _BUILDERS if kind in data)

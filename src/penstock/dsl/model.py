@@ -55,7 +55,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     timeout: Value | None = None
     then: str = "continue"
     extends: bool = True
-    """Whether extensions apply; they do not to their own tasks."""
+    """Whether extensions apply; to tasks of extensions, only those do that extend extensions."""
+    of_extension: bool = False
 
 
 Tasks = tuple[Task, ...]

@@ -34,6 +34,9 @@ _REFUSED = frozenset(
 )
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _COLON = re.compile(r"\s*:(?!:)")
+_NEXT_MEMBER = re.compile(r"\s*[,}]")
+# Between `then` and `end`, a comma within braces is no end of a member.
+_BLOCKS = frozenset({"if", "then", "elif", "else", "end", "def"})
 _PLACE = re.compile(r"line (\d+), column (\d+)")
 
 
@@ -89,22 +92,26 @@ def _before(names: tuple[str, ...]) -> str:
 def _refuse(text: str) -> None:
     """Look at every name that is neither in a string nor a field: in `"\\(env)"` it is code, in `.env` it is not."""
     before = ""
-    for token in tokens(text):
+    found = list(tokens(text))
+    plain = not any(token.kind == "name" and token.text in _BLOCKS for token in found)
+    for token in found:
         if token.kind == "name":
             name = f"$ {token.text}" if before == "$" else token.text
-            _refuse_name(name, is_key=_is_key(text, token, before))
+            _refuse_name(name, is_key=_is_key(text, token, before, plain=plain))
         elif token.kind == "close" and not token.within:
             raise NotAnExpression(f"a {token.text} closes what was never opened")
         if token.kind not in {"space", "comment"}:
             before = token.text
 
 
-def _is_key(text: str, token: Token, before: str) -> bool:
-    return before in {"{", ","} and token.within == "{" and _COLON.match(text, token.end) is not None
+def _is_key(text: str, token: Token, before: str, *, plain: bool) -> bool:
+    if before not in {"{", ","} or token.within != "{":
+        return False
+    return _COLON.match(text, token.end) is not None or (plain and _NEXT_MEMBER.match(text, token.end) is not None)
 
 
 def _refuse_name(token: str, *, is_key: bool) -> None:
-    """`{input: 1}` only names a member. `{$ENV: 1}` takes the variable's value, and `.[0, input: 1]` is a slice."""
+    """`{input: 1}` and `{input}` only name a member. `{$ENV: 1}` takes the variable's value, and `.[0, input: 1]` is a slice."""
     name = "".join(token.split())
     if "::" in name:
         raise NotAnExpression(f"{name} is of a module, and there are none here")

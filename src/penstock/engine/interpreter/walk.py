@@ -188,5 +188,7 @@ def _named(tasks: Tasks, name: str) -> int:
 
 
 def _extends(extension: Extension, task: Task) -> bool:
+    if task.of_extension or extension.extend == "extension":
+        return task.of_extension and extension.extend == "extension"
     composite = task.kind in {"do", "fork"}
     return extension.extend in {"all", task.kind} or (extension.extend == "composite" and composite)
