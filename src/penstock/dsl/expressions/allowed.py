@@ -111,7 +111,7 @@ def _is_key(text: str, token: Token, before: str, *, plain: bool) -> bool:
 
 
 def _refuse_name(token: str, *, is_key: bool) -> None:
-    """`{input: 1}` and `{input}` only name a member. `{$ENV: 1}` takes the variable's value, and `.[0, input: 1]` is a slice."""
+    """`{input: 1}` and `{input}` only name a member. `{$ENV: 1}` takes its value, and `.[0, input: 1]` is a slice."""
     name = "".join(token.split())
     if "::" in name:
         raise NotAnExpression(f"{name} is of a module, and there are none here")

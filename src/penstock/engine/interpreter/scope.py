@@ -98,7 +98,7 @@ class Frame(Mapping[str, Any]):
             case "workflow":
                 return self.execution.descriptor
             case "task":
-                return self._task()
+                return self.described
             case "secrets":
                 return self.execution.secrets
             case "runtime":
@@ -117,7 +117,14 @@ class Frame(Mapping[str, Any]):
     def __len__(self) -> int:
         return len({*self.scope.names, *_ARGUMENTS})
 
-    def _task(self) -> dict[str, Any] | None:
+    def within(self, scope: Scope) -> "Frame":
+        """The same task's, where other names are bound."""
+        frame = Frame(self.execution, scope, self.task, self.step)
+        frame.raw, frame.input, frame.authorization = self.raw, self.input, self.authorization
+        return frame
+
+    @property
+    def described(self) -> dict[str, Any] | None:
         """`$task`; the definition's own members are in it too, as the specification's extensions read them."""
         if self.task is None:
             return None

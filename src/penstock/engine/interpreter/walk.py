@@ -154,12 +154,13 @@ class Walk:
         extensions = [each for each in self.execution.workflow.extensions if task.extends and _extends(each, task)]
         if not extensions:
             return await self._kinds[task.kind](self, task, step, frame, scope)
+        names = scope.bind(task=frame.described)
+        asked = frame.within(names)
         applied = [
             (number, each)
             for number, each in enumerate(extensions)
-            if each.when is None or await self.flow.holds(each.when, frame.input, frame)
+            if each.when is None or await self.flow.holds(each.when, frame.input, asked)
         ]
-        names = scope.bind(task=frame["task"])
         for number, each in applied:
             done = await self.sequence(each.before, frame.input, names, f"{step.position}/x{number}")
             if done.then == "end":
@@ -168,7 +169,7 @@ class Walk:
                 return Done(done.output)
         done = await self._kinds[task.kind](self, task, step, frame, scope)
         frame.raw_output = done.output
-        names = scope.bind(task=frame["task"])
+        names = scope.bind(task=frame.described)
         for number, each in applied:
             after = await self.sequence(each.after, done.output, names, f"{step.position}/y{number}")
             if after.then == "end":
