@@ -3,7 +3,6 @@
 import asyncio
 import re
 import sys
-import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.http.times import micros
-from penstock.streams import Level, NewLog, append, hub, sse
+from penstock.streams import Level, NewLog, append, hub, signals, sse
 from tests.conftest import Serve
-from tests.platform.people import register
+from tests.platform.people import API, PASSWORD, register
 from tests.platform.scenes import Scene, set_scene
 from tests.streaming import Stream, streaming
 
@@ -73,17 +71,15 @@ class TestWhatIsStreamed:
             await scene.log("new")
             assert (await stream.next()).json["message"] == "new"
 
-    async def test_it_comes_within_250_ms_of_its_commit(self, scene: Scene, listen: Callable[..., Any]) -> None:
+    async def test_it_comes_with_its_commit_and_waits_for_no_clock(
+        self, scene: Scene, listen: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(signals, "_LOOK_EVERY", 3600)
+        monkeypatch.setattr(hub, "_CHECK_EVERY", 3600)
         async with listen("logs/stream") as stream:
-            await scene.log("first")
-            await stream.next()
-            took = []
-            for number in range(5):  # a machine with more to do than cores may be late once, and not always
-                began = time.perf_counter()
+            for number in range(3):
                 await scene.log(f"one more: {number}")
-                await stream.next()
-                took.append(time.perf_counter() - began)
-            assert min(took) < 0.25
+                assert (await stream.next()).json["message"] == f"one more: {number}"
 
     async def test_what_is_rolled_back_is_never_heard_of(self, scene: Scene, listen: Callable[..., Any]) -> None:
         async with listen("logs/stream") as stream:
@@ -215,11 +211,16 @@ class TestTheEnd:
             assert "deleted" in (await stream.end())[1]
 
     async def test_the_expiry_of_the_token_ends_it_to_the_second(self, serve: Serve) -> None:
-        async with serve(access_ttl="2s") as client:
+        async with serve() as client:
             scene = await set_scene(client)
-            token = scene.owner.tokens["access_token"]
-            async with streaming(client.app, f"{scene.path}/logs/stream", token) as stream:  # type: ignore[attr-defined]
-                assert "expired" in (await stream.end())[1]
+        async with serve(access_ttl="2s") as client:
+            status = 401
+            while status == 401:  # a machine that is slow enough has let it expire before it was used
+                body = {"email": scene.owner.email, "password": PASSWORD}
+                token = (await client.post(f"{API}/auth/login", json=body)).json()["access_token"]
+                async with streaming(client.app, f"{scene.path}/logs/stream", token) as stream:  # type: ignore[attr-defined]
+                    status = stream.status
+                    assert status == 401 or "expired" in (await stream.end())[1]
 
     async def test_a_reader_that_is_too_slow_is_let_go_and_can_resume(
         self, scene: Scene, listen: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
@@ -345,14 +346,17 @@ async def _writer(url: str, workflow_id: str, name: str, count: int) -> asyncio.
 
 class TestSeveralProcesses:
     async def test_what_another_process_writes_is_heard_at_once(
-        self, scene: Scene, listen: Callable[..., Any], database_url: str
+        self, scene: Scene, listen: Callable[..., Any], database_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """PostgreSQL tells; an SQLite file is looked at, four times in a second or more often."""
+        assert signals._LOOK_EVERY < 0.25
+        if scene.database.dialect == "postgresql":
+            monkeypatch.setattr(signals, "_LOOK_EVERY", 3600)
         async with listen("logs/stream") as stream:
             writer = await _writer(database_url, scene.workflow_id, "other", 1)
-            frames = await stream.some(8, seconds=30)
-            late = time.time() * 1e6 - micros(frames[-1].json["created_at"])
+            frames = await stream.some(8)
             assert await writer.wait() == 0
-            assert late < 250_000
+            assert len({frame.json["message"] for frame in frames}) == 8
 
     async def test_with_many_writers_a_reader_sees_every_entry_once_and_in_order(
         self, scene: Scene, listen: Callable[..., Any], database_url: str
@@ -374,7 +378,7 @@ async def test_it_flows_through_a_real_server_and_ends_when_that_is_told_to_stop
     )  # fmt: skip
     try:
         url = await _address(process)
-        async with httpx.AsyncClient(base_url=f"{url}/api/v1", timeout=30) as client:
+        async with httpx.AsyncClient(base_url=f"{url}/api/v1", timeout=60) as client:
             answer = await client.post("/auth/register", json={"email": "a@example.com", "password": "correct horse"})
             client.headers["Authorization"] = f"Bearer {answer.json()['access_token']}"
             company = (await client.post("/companies", json={"name": "A"})).json()["id"]
