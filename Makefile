@@ -80,7 +80,7 @@ docs: $(VENV)/.run ## write docs/settings.md anew, after a change of settings
 bench: $(VENV)/.dev ## measure
 	@$(BIN)/python -m bench
 
-COMPILE := uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra amqp --extra mqtt --extra nats --extra redis --extra temporal --group build
+COMPILE := uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra amqp --extra kafka --extra mqtt --extra nats --extra redis --extra temporal --group build
 
 lock: ## after a change of dependencies in pyproject.toml (needs uv)
 	$(COMPILE) -o requirements/run.txt

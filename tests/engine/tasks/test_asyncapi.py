@@ -25,6 +25,7 @@ from tests.platform.iam.certificates import Authority
 
 from . import brokers
 from .http_peer import said, served, working
+from .kafka import Kafka, kafka
 
 pytestmark = pytest.mark.anyio
 received: SimpleQueue[Any] = SimpleQueue()
@@ -130,6 +131,12 @@ def rabbitmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         yield port
 
 
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Kafka]:
+    with kafka() as found:
+        yield found
+
+
 def second(folder: Path, **servers: str) -> dict[str, Any]:
     """A document of AsyncAPI 2.6, with a channel for each path of the web server and one of brokers."""
     described = {name: {"url": url, "protocol": name} for name, url in servers.items()}
@@ -228,7 +235,7 @@ async def test_over_a_websocket_messages_go_both_ways(web: str, tmp_path: Path) 
         assert (await fault_of(given | {"channel": "hook", "subscription": {}}, work)).error.title == "No WebSocket"
 
 
-@pytest.fixture(params=["nats", "mqtt", "mqtt5", "redis", "amqp"])
+@pytest.fixture(params=["nats", "mqtt", "mqtt5", "redis", "amqp", "kafka"])
 def broker(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     """A task's arguments, for a broker of each kind."""
     if request.param == "redis":
@@ -239,6 +246,9 @@ def broker(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     if request.param == "amqp":
         port, bindings = request.getfixturevalue("rabbitmq"), {"amqp": {"exchange": {"name": "amq.topic"}}}
         return third(tmp_path, "amqp", f"127.0.0.1:{port}", bindings=bindings) | {"authentication": BASIC}
+    if request.param == "kafka":
+        cluster = request.getfixturevalue("cluster")
+        return third(tmp_path, "kafka", cluster.host, cluster.topic("chat.rooms.7"))
     port = getattr(request.getfixturevalue("nats"), request.param)
     address = "chat/rooms/7" if request.param == "mqtt" else "chat.rooms.7"
     return third(tmp_path, request.param, f"127.0.0.1:{port}", address) | {"authentication": BASIC}
@@ -262,6 +272,8 @@ async def test_what_is_published_to_a_broker_is_received_from_it(broker: dict[st
         assert first["headers"] == {"Idempotency-Key": "key-1", "X-Foo": "bar", "topic": "chat/rooms/7"}
     elif "amqp" in str(said(work)):
         assert first["headers"] == {"message_id": "key-1", "X-Foo": "bar"}
+    elif "kafka" in str(said(work)):
+        assert first["headers"].items() >= {"Idempotency-Key": "key-1", "X-Foo": "bar", "topic": "chat.rooms.7"}.items()
     else:
         assert any("have no headers: they are left out" in each for each in said(work))
 
@@ -380,7 +392,7 @@ async def test_a_wrong_password_is_told_as_such(
     assert "s3cret" not in str(fault)
 
 
-@pytest.mark.parametrize("protocol", ["http", "ws", "nats", "mqtt", "mqtt5", "redis", "amqp"])
+@pytest.mark.parametrize("protocol", ["http", "ws", "nats", "mqtt", "mqtt5", "redis", "amqp", "kafka"])
 async def test_no_protocol_reaches_what_is_not_allowed(tmp_path: Path, protocol: str) -> None:
     given = third(tmp_path, protocol, "127.0.0.1:9", "chat") | {"operation": "say", "message": {"payload": {}}}
     async with working(files=tmp_path, deny=("127.0.0.0/8",)) as work:
@@ -415,13 +427,13 @@ async def test_a_channel_and_a_server_are_filled_from_message_and_variables(web:
         ({"server": {"name": "other"}}, "no server other; it has: main"),
         ({"protocol": "mqtt"}, "no server with protocol mqtt"),
         ({"operation": None, "channel": "news"}, "no channel news; it has: chat"),
-        ({}, "'kafka' is none of those that can be called: amqp, http, mqtt, mqtt5, nats, redis, ws"),
+        ({}, "'pulsar' is none of those that can be called: amqp, http, kafka, mqtt, mqtt5, nats, redis, ws"),
     ],
 )
 async def test_what_the_document_does_not_have_is_told_with_what_it_has(
     tmp_path: Path, change: dict[str, Any], sentence: str
 ) -> None:
-    given = third(tmp_path, "kafka", "127.0.0.1:9") | {"operation": "say", "message": {"payload": {}}}
+    given = third(tmp_path, "pulsar", "127.0.0.1:9") | {"operation": "say", "message": {"payload": {}}}
     async with working(files=tmp_path) as work:
         fault = await fault_of(given | change, work)
     assert fault.error.type.endswith("/configuration")

@@ -24,6 +24,7 @@ from penstock.engine.tasks.work import Performed, Work
 _CLIENTS = {
     "amqp": ("over_amqp", "amqp"),
     "http": ("over_http", ""),
+    "kafka": ("over_kafka", "kafka"),
     "ws": ("over_websocket", ""),
     "mqtt": ("over_mqtt", "mqtt"),
     "mqtt5": ("over_mqtt", "mqtt"),

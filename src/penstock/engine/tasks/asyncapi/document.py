@@ -48,11 +48,23 @@ class Document:
             correlation=correlation if isinstance(correlation, str) else None,
             policy=arguments.get("authentication"),
             channel=self._bindings(channel, place.protocol),
+            message=self._bindings(kind, place.protocol),
+            security=tuple(self._security(operation) or self._security(server)),
         )
 
     def _bindings(self, described: Mapping[str, Any], protocol: str) -> dict[str, Any]:
         bindings = self._mapping(described.get("bindings"))
         return self._mapping(bindings.get(protocol) or bindings.get(protocol.rstrip("5")))
+
+    def _security(self, described: Mapping[str, Any]) -> list[str]:
+        """Version 2 names the schemes, version 3 refers to them."""
+        listed = described.get("security")
+        found: list[str] = []
+        for each in listed if isinstance(listed, list) else ():
+            schemes = self._mapping(self._mapping(self._data.get("components")).get("securitySchemes"))
+            named = [each] if self._is_third else [schemes.get(name) for name in self._mapping(each)]
+            found += [str(self._mapping(scheme).get("type")) for scheme in named]
+        return found
 
     def _wanted(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], str]:
         """The channel, the operation (as far as there is one) and the channel's name."""

@@ -26,8 +26,10 @@ _PROTOCOLS = {
     "rediss": ("redis", True, 6379),
     "nats": ("nats", False, 4222),
     "tls": ("nats", True, 4222),
+    "kafka": ("kafka", False, 9092),
+    "kafka-secure": ("kafka", True, 9093),
 }
-BUILT = ("amqp", "http", "mqtt", "mqtt5", "nats", "redis", "ws")
+BUILT = ("amqp", "http", "kafka", "mqtt", "mqtt5", "nats", "redis", "ws")
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -48,6 +50,10 @@ class Target(msgspec.Struct, frozen=True):
     policy: Mapping[str, Any] | None
     channel: Mapping[str, Any] = {}
     """What it says about this protocol of the channel."""
+    message: Mapping[str, Any] = {}
+    """What it says about this protocol of the message."""
+    security: tuple[str, ...] = ()
+    """The kinds of security that the server knows, of which one is used."""
 
     def __str__(self) -> str:
         return f"{self.protocol}://{self.host}:{self.port} {self.address}"

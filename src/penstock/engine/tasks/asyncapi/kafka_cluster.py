@@ -1,0 +1,314 @@
+"""A Kafka cluster, as far as we may reach it.
+
+The first broker names the others, and where they are: addresses that whoever runs it made up. Each is checked as if the
+workflow had named it, and a connection goes to the address that was checked. aiokafka has no such door, so some of this
+stands on what it calls its own: hence the narrow versions in pyproject.toml.
+"""
+
+import asyncio
+import logging
+import ssl
+import struct
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+from weakref import ReferenceType
+
+import msgspec
+from aiokafka.abc import AbstractTokenProvider
+from aiokafka.client import AIOKafkaClient, ConnectionGroup
+from aiokafka.conn import AIOKafkaConnection, AIOKafkaProtocol, CloseReason, ScramAuthenticator
+from aiokafka.errors import (
+    IncompatibleBrokerVersion,
+    KafkaConnectionError,
+    KafkaError,
+    SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+    UnsupportedSaslMechanismError,
+)
+from aiokafka.protocol.metadata import MetadataRequest
+
+from penstock.egress import Egress
+from penstock.engine import faults
+from penstock.engine.tasks import reaching
+from penstock.engine.tasks.asyncapi.target import Target
+from penstock.engine.tasks.event_stream import too_large
+from penstock.engine.tasks.work import Work
+
+# What goes wrong is raised where it matters, and told to whom it matters.
+logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+Given = TypeVar("Given")
+REQUEST_MS = 30_000
+PATIENCE = 30.0  # seconds without any broker: one that is started anew comes back sooner
+_MOST_LOOKS = 10
+_BETWEEN_LOOKS = 0.2
+_FRAME_BESIDES = 1024 * 1024  # what an answer holds beside messages: names, and where everything is
+_MOST_ROUNDS = 100_000  # of SCRAM: the broker chooses, and we do the work
+
+
+class Access(msgspec.Struct, frozen=True):
+    """How one is let in: with a name and a password, or with a token."""
+
+    mechanism: str | None = None
+    user: str | None = None
+    password: str | None = None
+
+
+class Cluster(AIOKafkaClient):  # type: ignore[misc]
+    def __init__(self, target: Target, access: Access, tls: ssl.SSLContext | None, work: Work) -> None:
+        token = _Token(access.password or "") if access.mechanism == "OAUTHBEARER" else None
+        super().__init__(
+            client_id="penstock",
+            request_timeout_ms=REQUEST_MS,
+            security_protocol=("SASL_" if access.mechanism else "") + ("SSL" if tls else "PLAINTEXT"),
+            ssl_context=tls,
+            sasl_mechanism=access.mechanism or "PLAIN",
+            sasl_plain_username=access.user,
+            sasl_plain_password=access.password,
+            sasl_oauth_token_provider=token,
+        )
+        self._target = target
+        self._egress = work.tools.egress
+        self._most = work.tools.limits.answer_bytes
+        self._lost: asyncio.Future[faults.Fault] = asyncio.get_running_loop().create_future()
+        self._unreached_since: float | None = None
+        self._left = False
+
+    async def unless_lost(self, doing: Coroutine[Any, Any, Given]) -> Given:
+        """aiokafka tries on in silence; what trying cannot mend ends here."""
+        task = asyncio.ensure_future(doing)
+        try:
+            await asyncio.wait((task, self._lost), return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise self._lost.result()
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+
+    async def look_for(self, topic: str) -> None:
+        """Topics belong to whoever runs the brokers: we make none. One that was just made is known a moment later."""
+        self.add_topic(topic)
+        looks = 0
+        while True:
+            looks += await self.unless_lost(_awaited(self.force_metadata_update()))
+            if self.cluster.partitions_for_topic(topic) is not None:
+                return
+            if topic in self.cluster.unauthorized_topics:
+                raise TopicAuthorizationFailedError(topic)
+            if looks >= _MOST_LOOKS:
+                raise UnknownTopicOrPartitionError(topic)
+            await asyncio.sleep(_BETWEEN_LOOKS)
+
+    async def bootstrap(self) -> None:
+        connection = await self._connection(self._target.host, self._target.port)
+        try:
+            metadata = await connection.send(MetadataRequest([]))
+        except (KafkaError, TimeoutError) as error:
+            raise faults.communication("Kafka failed", f"{self._target}: {reason(error)}") from error
+        finally:
+            connection.close()
+        self.cluster.update_metadata(metadata)
+        if not self.cluster.brokers():
+            raise faults.communication("Kafka failed", f"{self._target} knows of no broker, not even itself")
+        self._sync_task = asyncio.create_task(self._md_synchronizer())
+        self._sync_task.add_done_callback(self._stopped)
+
+    async def close(self) -> None:
+        """At once: what is under way fails, and nothing is connected anew."""
+        self._left = True
+        for connection in self._conns.values():
+            connection.close(reason=CloseReason.SHUTDOWN)
+        await super().close()
+
+    async def _get_conn(
+        self, node_id: Any, *, group: ConnectionGroup = ConnectionGroup.DEFAULT, no_hint: bool = False
+    ) -> "_Connection | None":
+        place = (node_id, group)
+        async with self._get_conn_lock:
+            known: _Connection | None = self._conns.get(place)
+            if known is not None and known.connected():
+                return known
+            broker = self.cluster.broker_metadata(node_id)
+            if broker is None or self._left:
+                self.force_metadata_update()
+                return None
+            try:
+                made = await self._connection(broker.host, broker.port, self._on_connection_closed)
+            except faults.Fault as fault:
+                self._unreached(fault)
+                self.force_metadata_update()
+                return None
+            self._unreached_since = None
+            self._conns[place] = made
+            return made
+
+    async def _connection(self, host: str, port: int, on_close: Callable[..., None] | None = None) -> "_Connection":
+        connection = _Connection(
+            host,
+            port,
+            client_id=self._client_id,
+            request_timeout_ms=self._request_timeout_ms,
+            ssl_context=self._ssl_context,
+            security_protocol=self._security_protocol,
+            on_close=on_close,
+            sasl_mechanism=self._sasl_mechanism,
+            sasl_plain_username=self._sasl_plain_username,
+            sasl_plain_password=self._sasl_plain_password,
+            sasl_oauth_token_provider=self._sasl_oauth_token_provider,
+        )
+        connection.guard(self._egress, 4 * self._most + _FRAME_BESIDES, self._lose)
+        place = f"{self._target}" if on_close is None else f"{self._target}: its broker at {host[:253]}:{port}"
+        try:
+            async with asyncio.timeout(2 * reaching.CONNECT_SECONDS):
+                await connection.connect()
+        except faults.Fault as fault:
+            if on_close is None:
+                raise
+            # The person who reads this has never named that broker.
+            raise faults.communication(
+                fault.error.title or "Not reachable",
+                f"{self._target} names a broker that cannot be used: {fault.error.detail} (advertised.listeners)",
+                status=fault.error.status,
+            ) from fault
+        except ssl.SSLError as error:
+            raise faults.communication("TLS failed", f"{place}: {reason(error)}", status=495) from error
+        except _REFUSALS as error:
+            raise faults.communication("Not let in", f"{place}: {_refusal(error)}", status=401) from error
+        except (KafkaError, OSError, TimeoutError, ValueError, AssertionError) as error:
+            if self._lost.done():
+                raise self._lost.result() from None
+            raise faults.communication("Kafka failed", f"{place}: {_no_greeting(error)}", status=503) from error
+        return connection
+
+    def _unreached(self, fault: faults.Fault) -> None:
+        now = time.monotonic()
+        if self._unreached_since is None:
+            self._unreached_since = now
+        if fault.error.status in _FINAL or now - self._unreached_since > PATIENCE:
+            self._lose(fault)
+
+    def _lose(self, fault: faults.Fault) -> None:
+        if not self._lost.done():
+            self._lost.set_result(fault)
+
+    def _stopped(self, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._lose(faults.communication("Kafka failed", f"{self._target}: {reason(error)}"))
+
+
+_REFUSALS = (SaslAuthenticationFailed, UnsupportedSaslMechanismError, IncompatibleBrokerVersion)
+_FINAL = (401, 403, 495)
+
+
+class _Connection(AIOKafkaConnection):  # type: ignore[misc]
+    _most = 0
+
+    def guard(self, egress: Egress, most: int, lose: Callable[[faults.Fault], None]) -> None:
+        self._egress = egress
+        self._most = most
+        self._lose = lose
+
+    async def connect(self) -> None:
+        loop = asyncio.get_running_loop()
+        if not 0 < self._port < 65_536:
+            raise ValueError(f"{self._port} is no port")
+        address = await reaching.reached(self._egress, self._host, self._port)
+        self._closed_fut = loop.create_future()
+        reader = asyncio.StreamReader()
+        protocol = AIOKafkaProtocol(self._closed_fut, reader, loop=loop)
+        named = self._host if self._ssl_context is not None else None
+        transport, _ = await loop.create_connection(
+            lambda: protocol, address, self._port, ssl=self._ssl_context, server_hostname=named
+        )
+        self._protocol, self._reader = protocol, reader
+        self._writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+        self._read_task = self._create_reader_task()
+        try:
+            await self._do_version_lookup()
+            if self._security_protocol.startswith("SASL_"):
+                await self._do_sasl_handshake()
+        except BaseException:
+            self.close()
+            raise
+
+    def send(self, request: Any, expect_response: bool = True) -> Any:
+        if isinstance(request, MetadataRequest):
+            request._allow_auto_topic_creation = False
+        return super().send(request, expect_response)
+
+    @staticmethod
+    async def _read(self_ref: "ReferenceType[_Connection]") -> None:
+        """As the library does, but no answer is endless."""
+        while (connection := self_ref()) is not None:
+            reader, most, lose = connection._reader, connection._most, connection._lose
+            whose = f"{connection._host}:{connection._port}"
+            del connection
+            (size,) = struct.unpack(">i", await reader.readexactly(4))
+            if size > most:
+                lose(too_large(most, whose))
+                raise EOFError
+            answer = await reader.readexactly(size)
+            if (connection := self_ref()) is not None:
+                connection._handle_frame(answer)
+            del connection
+
+    def authenticator_scram(self) -> "_Scram":
+        return _Scram(
+            loop=self._loop,
+            sasl_plain_password=self._sasl_plain_password,
+            sasl_plain_username=self._sasl_plain_username,
+            sasl_mechanism=self._sasl_mechanism,
+        )
+
+
+class _Scram(ScramAuthenticator):  # type: ignore[misc]
+    def create_salted_password(self, salt: bytes, iterations: int) -> None:
+        if iterations > _MOST_ROUNDS:
+            raise ValueError(f"the broker asks for {iterations:,} rounds of SCRAM; {_MOST_ROUNDS:,} is the most")
+        super().create_salted_password(salt, iterations)
+
+
+class _Token(AbstractTokenProvider):  # type: ignore[misc]
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    async def token(self) -> str:
+        return self._token
+
+
+def reason(error: BaseException) -> str:
+    """The library's own names of errors are told as words that a person can look up."""
+    return str(error)[:200] or type(error).__name__
+
+
+def _refusal(error: BaseException) -> str:
+    if isinstance(error, SaslAuthenticationFailed):
+        return f"the broker refused the authentication ({reason(error)})"
+    if isinstance(error, UnsupportedSaslMechanismError):
+        return f"the broker knows another mechanism only, which the document's security names ({reason(error)})"
+    return "the broker asks for no authentication: it knows no SASL"
+
+
+def _no_greeting(error: BaseException) -> str:
+    if isinstance(error, KafkaConnectionError | ConnectionError):
+        return "the broker ended the connection; does it want TLS (kafka-secure), an authentication, or neither?"
+    return "no answer in time" if isinstance(error, TimeoutError) else reason(error)
+
+
+async def _awaited(future: "asyncio.Future[Given]") -> Given:
+    return await future
+
+
+async def ended(doing: Coroutine[Any, Any, None], seconds: float) -> bool:
+    """Whether it came to a good end in time. In a task of its own: the library's own tasks, which it cancels as it
+    closes, would else look as if ours had been."""
+    task = asyncio.ensure_future(doing)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+    return not task.cancelled() and task.exception() is None
