@@ -125,6 +125,10 @@ async def test_nothing_begins_while_an_execution_is_paused_not_even_after_a_rest
         assert (await there.post(f"/executions/{second}/cancel")).json()["status"] == "cancelled"
         assert await there.steps(second) == []
         assert (await there.post(f"/executions/{second}/resume")).status_code == 409
+        # Whatever is told of them bears the name that the specification gives an execution, also before it has begun.
+        told = (await there.owner.get(f"/workflows/{workflow}/events", params={"page_size": 100})).json()["items"]
+        names = {each["data"].get("name", each["data"].get("workflow")) for each in told}
+        assert names == {f"asking-{first}.shop", f"asking-{second}.shop"}
 
 
 async def _completed(here: Any, execution: str, step: str) -> bool:
@@ -199,3 +203,31 @@ do:
         for number in (3, 4):
             await here.send("item", number, id=str(number))
         assert (await here.ended(again))["output_data"] == [{"got": 3}, {"got": 4}]
+
+
+async def test_a_rerun_comes_to_its_step_whatever_another_branch_did_meanwhile(serve: Serve) -> None:
+    """It won the race, or failed: both ended the fork in the old execution, and must not end it in the new one."""
+    failing = "{raise: {error: {type: 'https://shop.example/broken', status: 500}}}"
+    async with shop(serve) as here:
+        for name, compete, last in (("racing", "true", "{set: {won: true}}"), ("failing", "false", failing)):
+            branches = f"""[
+              {{quick: {{do: [{{hear: {{listen: {{to: {{one: {{with: {{type: {name}}}}}}}}}}}}}, {{last: {last}}}]}}}},
+              {{slow: {{do: [{{early: {{set: {{}}}}}}, {{rest: {{wait: {{hours: 1}}}}}}]}}}}]"""
+            workflow = await here.workflow(
+                name, f"do: [{{both: {{fork: {{compete: {compete}, branches: {branches}}}}}}}]"
+            )
+            old = await here.trigger(workflow)
+            await here.at(old, "rest")
+            await here.at(old, "hear")
+            await here.send(name, 1, id=name)
+            await here.ended(old)
+            reference = next(each["reference"] for each in await here.steps(old) if each["step_name"] == "rest")
+            new = (await here.owner.post(f"/executions/{old}/rerun", {"from": reference})).json()["id"]
+            await here.at(new, "rest")
+            await here.at(new, "hear")
+            steps = {each["step_name"]: each["status"] for each in await here.steps(new)}
+            assert steps == {
+                "early": "completed", "both": "running", "quick": "running", "slow": "running",
+                "rest": "running", "hear": "running",
+            }  # fmt: skip
+            assert (await here.post(f"/executions/{new}/cancel")).status_code == 200

@@ -42,8 +42,8 @@ class EmbeddedHost(Hosting):
         self.execution = execution
         self.abandoned = False
         self._parts = parts
-        self._name = qualified_name(workflow, execution.id)
-        self._quoted_name = encoded(self._name)
+        self.name = qualified_name(workflow, execution.id)
+        self._quoted_name = encoded(self.name)
         self.sealed = Sealed(parts.seal, execution.project_id, secrets)
         self._stored_bytes = 0
         self._steps: dict[str, Step] = {}
@@ -275,7 +275,7 @@ class EmbeddedHost(Hosting):
 
     def correlated(self, step: Step, keys: Json) -> None:
         at = self.now()
-        data = {"name": self._name, "completedAt": rfc3339(at), "correlationKeys": self.secrets.mask(keys)}
+        data = {"name": self.name, "completedAt": rfc3339(at), "correlationKeys": self.secrets.mask(keys)}
         self._portion.events.append(
             NewEvent(
                 self.execution.workflow_id,

@@ -205,7 +205,7 @@ class Inbox:
         if not earlier:
             step.state = step.state | {"listening": True}
             host.remembered(step)
-            self._tell(execution, step)
+            self._tell(host, step)
         # Registered before it looks at what is kept: an event that comes in between is then seen twice, not never.
         self._listeners[execution.project_id].add(listener)
         try:
@@ -238,15 +238,15 @@ class Inbox:
                 if (offered := self._opened(after, project_id, str(row["event"]))) is not None:
                     yield offered
 
-    def _tell(self, execution: Execution, step: Step) -> None:
-        at = now()
+    def _tell(self, host: "EmbeddedHost", step: Step) -> None:
+        execution, at = host.execution, now()
         self._parts.writer.of(execution.id).events.append(
             NewEvent(
                 execution.workflow_id,
                 "workflow.correlation-started",
                 execution.id,
                 step.task.name,
-                {"name": execution.id, "startedAt": rfc3339(at)},
+                {"name": host.name, "startedAt": rfc3339(at)},
                 at,
             )
         )

@@ -201,11 +201,12 @@ class Run:
         followers = await self._followers(outcome, secrets)
         stored = await self._stored_steps() if self.host is None and execution.status == "running" else []
         workflow = self.workflow or await self._definition()
+        name = execution.id if workflow is None else qualified_name(workflow, execution.id)
         if self.host is not None:
             self.host.cancel_open_steps()
         at = self._now()  # not before its steps have ended
         portion = parts.writer.of(execution.id)
-        self._cancel_stored(portion, stored, at)
+        self._cancel_stored(portion, stored, name, at)
         shown = secrets.mask(error.as_data()) if error is not None else None
         portion.writes.append(
             (
@@ -224,7 +225,7 @@ class Run:
         if execution.parent_id is not None and self.host is not None:
             self._seal_output(portion, self.host.sealed, output)
         portion.changes.append(ExecutionChange(execution.workflow_id, execution.created_at, execution.status, status))
-        self._tell(portion, status, shown, secrets, at)
+        self._tell(portion, status, shown, secrets, name, at)
         parts.links.start(portion, followers)
         parts.schedules.ended(portion, execution, workflow)
         execution.status = status
@@ -260,24 +261,23 @@ class Run:
         """Of one that began in an earlier life, and is ended before this one has come to it."""
         return await self._parts.database.all(statements.STEPS, execution_id=self.execution.id)
 
-    def _cancel_stored(self, portion: Portion, rows: Sequence[Row], at: int) -> None:
+    def _cancel_stored(self, portion: Portion, rows: Sequence[Row], name: str, at: int) -> None:
         execution = self.execution
         for row in rows:
             if row["status"] in {"pending", "running"}:
-                changed = {name: row[name] for name in statements.CHANGING[1:]}
+                changed = {member: row[member] for member in statements.CHANGING[1:]}
                 changed |= {"id_": row["id"], "status": "cancelled", "completed_at": at}
                 changed["started_at"] = row["started_at"] or at
-                values = tuple(changed[name] for name in statements.CHANGING)
+                values = tuple(changed[member] for member in statements.CHANGING)
                 portion.writes.append((statements.CHANGE_STEP, values))
-                data = {"workflow": execution.id, "task": row["reference"], "cancelledAt": rfc3339(at)}
+                data = {"workflow": name, "task": row["reference"], "cancelledAt": rfc3339(at)}
                 portion.events.append(
                     NewEvent(execution.workflow_id, "task.cancelled", execution.id, row["step_name"], data, at)
                 )
 
-    def _tell(self, portion: Portion, status: str, error: Any, secrets: Secrets, at: int) -> None:
+    def _tell(self, portion: Portion, status: str, error: Any, secrets: Secrets, name: str, at: int) -> None:
         execution = self.execution
         type_, when, level = _ENDS[status]
-        name = qualified_name(self.workflow, execution.id) if self.workflow is not None else execution.id
         data = {"name": name, when: rfc3339(at)} | ({"error": error} if error is not None else {})
         portion.events.append(NewEvent(execution.workflow_id, type_, execution.id, None, data, at))
         took = (at - (execution.started_at or at)) // 1000

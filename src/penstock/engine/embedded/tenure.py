@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import structlog
 
+from penstock.dsl.model import Workflow
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.inbox import Inbox
@@ -21,7 +22,7 @@ from penstock.engine.embedded.schedules import Schedules
 from penstock.engine.embedded.slots import Slots
 from penstock.engine.embedded.subflows import Ended, Subflows
 from penstock.engine.embedded.writer import Writer, WriterEnded
-from penstock.engine.faults import runtime
+from penstock.engine.faults import Fault, runtime
 from penstock.storage import StorageError, now
 
 log = structlog.get_logger()
@@ -285,6 +286,7 @@ class Tenure:
 
     async def pause(self, execution_id: str) -> None:
         found = await self._find(execution_id)
+        workflow = None if found is None else await self._definition(found)
         execution, run = self._known(execution_id) or found, self._runs.get(execution_id)
         if found is None or execution is None:
             return
@@ -292,22 +294,28 @@ class Tenure:
             execution.paused_at = now()
             if run is not None and run.host is not None:
                 run.host.pause()
-            self._note(execution, run, "workflow.suspended", "suspendedAt")
+            self._note(execution, workflow, "workflow.suspended", "suspendedAt")
         await self._parts.writer.flush()
 
     async def resume(self, execution_id: str) -> None:
         found = await self._find(execution_id)
+        workflow = None if found is None else await self._definition(found)
         execution, run = self._known(execution_id) or found, self._runs.get(execution_id)
         if found is None or execution is None:
             return
         if execution.paused_at is not None:
             execution.paused_at = None
-            self._note(execution, run, "workflow.resumed", "resumedAt")
+            self._note(execution, workflow, "workflow.resumed", "resumedAt")
             await self._parts.writer.flush()
             if run is not None and run.host is not None:
                 run.host.resume()
         await self._parts.writer.flush()
 
-    def _note(self, execution: Execution, run: Run | None, type_: str, when: str) -> None:
-        workflow = run.workflow if run is not None else None
+    async def _definition(self, execution: Execution) -> Workflow | None:
+        try:
+            return await self._parts.definitions.get(execution.workflow_id, execution.version)
+        except Fault:
+            return None
+
+    def _note(self, execution: Execution, workflow: Workflow | None, type_: str, when: str) -> None:
         note(self._parts.writer.of(execution.id), execution, workflow, type_, when, now())

@@ -76,7 +76,7 @@ async def listening(host: "TemporalHost", step: Step, seal: Seal, bell: Doorbell
 
 def _tell(host: "TemporalHost", step: Step) -> None:
     execution, at = host.execution, host.now()
-    data = {"name": execution.id, "startedAt": rfc3339(at)}
+    data = {"name": host.name, "startedAt": rfc3339(at)}
     host.portion.events.append(
         NewEvent(execution.workflow_id, "workflow.correlation-started", execution.id, step.task.name, data, at)
     )
