@@ -11,6 +11,7 @@ from rich.console import Console
 
 from bench.accounts.run import Plan, choose, measure
 from bench.accounts.servers import BenchError
+from bench.console.run import PARTS
 from bench.console.run import Plan as Pages
 from bench.console.run import measure as measure_console
 from bench.engine.run import Kind
@@ -199,8 +200,10 @@ def streams(
 
 
 @app.command(name="console")
-def pages(*, seconds: float = 10.0, loads: int = 5, json: Path = Path("var/bench/console.json")) -> None:
-    """The console in a real Chromium: its first page, and its frames over ten thousand steps and log lines.
+def pages(
+    *, seconds: float = 10.0, loads: int = 5, parts: Names = None, json: Path = Path("var/bench/console.json")
+) -> None:
+    """The console in a real Chromium: its first page, its frames over ten thousand steps, and beside a run.
 
     Parameters
     ----------
@@ -208,10 +211,12 @@ def pages(*, seconds: float = 10.0, loads: int = 5, json: Path = Path("var/bench
         For how long each page is scrolled, or watched while it runs.
     loads
         How often the first page is opened.
+    parts
+        Only these: first, scroll, live.
     json
         Where to write the figures.
     """
-    measure_console(Pages(seconds, loads), console, json)
+    measure_console(Pages(seconds, loads, tuple(parts or PARTS)), console, json)
 
 
 def _as_interrupt(_: int, __: FrameType | None) -> None:

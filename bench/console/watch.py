@@ -47,6 +47,7 @@ _OPENED = """() => new Promise(resolve => {
 @dataclass(frozen=True)
 class Frames:
     title: str
+    count: int
     a_second: float
     p50: float
     p95: float
@@ -85,7 +86,7 @@ async def scrolled(page: Page, title: str, seconds: float, *, wheel: bool = True
     await thread.detach()
     cuts = statistics.quantiles(frames, n=100)
     return Frames(
-        title, len(frames) / passed, cuts[49], cuts[94], max(frames),
+        title, len(frames), len(frames) / passed, cuts[49], cuts[94], max(frames),
         spent * 1000 / len(frames), len(long), max(long, default=0.0), nodes, heap,
     )  # fmt: skip
 

@@ -118,7 +118,7 @@ async def lasting(tmp_path: Path, migrated_file: Path) -> AsyncIterator[Lasting]
 
 async def shown_lines(page: Page) -> int:
     return int(
-        await page.get_by_role("region", name="Log lines").get_by_role("listitem").last.get_attribute("aria-setsize")
+        await page.get_by_role("region", name="Log lines").get_by_role("listitem").last.get_attribute("aria-posinset")
         or 0
     )
 

@@ -1,5 +1,5 @@
 /** The lifecycle events of a workflow or of one execution, as they come. */
-import { memo, useState } from "react";
+import { useCallback, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 
 import { Badge, Button, EmptyState, ErrorState, JsonView, Select, SkeletonLines } from "@/components";
@@ -30,7 +30,8 @@ export function EventView({ workflow, execution, live, height = "max(18rem, calc
       if (value) now.set("type", value);
       return now;
     }, { replace: true, preventScrollReset: true });
-  const shown = events.entries.find((one) => one.id === opened);
+  const shown = opened === null ? undefined : events.entries.find((one) => one.id === opened);
+  const line = useCallback((entry: EventEntry, chosen: boolean) => <EventLine entry={entry} chosen={chosen} onChoose={setOpened} stepLink={stepLink} />, [stepLink]);
   return (
     <section className={styles["view"]} aria-label="Events">
       <div className={styles["bar"]}>
@@ -53,8 +54,10 @@ export function EventView({ workflow, execution, live, height = "max(18rem, calc
             loadOlder={events.loadOlder}
             chosen={opened}
             onChoose={setOpened}
+            growing={live}
+            dropped={events.dropped}
             note={events.dropped > 0 && <Dropped count={events.dropped} />}
-            line={(entry, chosen) => <EventLine entry={entry} chosen={chosen} onChoose={setOpened} stepLink={stepLink} />}
+            line={line}
           />
         )}
       {shown && <JsonView key={shown.id} label="event" value={shown} open={3} />}
@@ -62,8 +65,7 @@ export function EventView({ workflow, execution, live, height = "max(18rem, calc
   );
 }
 
-/** Drawn once, as a line of a log is. */
-const EventLine = memo(function EventLine({ entry, chosen, onChoose, stepLink }: { entry: EventEntry; chosen: boolean; onChoose: (id: number | null) => void; stepLink: EventViewProps["stepLink"] }) {
+function EventLine({ entry, chosen, onChoose, stepLink }: { entry: EventEntry; chosen: boolean; onChoose: (id: number | null) => void; stepLink: EventViewProps["stepLink"] }) {
   const data = (typeof entry.data === "object" && entry.data !== null ? entry.data : {}) as Record<string, unknown>;
   const task = typeof data["task"] === "string" ? data["task"] : "";
   const { workflow: _workflow, name: _name, task: _task, ...rest } = data;
@@ -81,4 +83,4 @@ const EventLine = memo(function EventLine({ entry, chosen, onChoose, stepLink }:
       </span>
     </>
   );
-});
+}

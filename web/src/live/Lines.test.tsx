@@ -6,6 +6,7 @@ import { Lines } from "./Lines";
 
 const LINE = 26;
 const HEIGHT = 400;
+const words = (one: { id: number }) => `line ${one.id}`;
 
 /** Lines in a window of a known height: jsdom lays nothing out. */
 function shown() {
@@ -18,7 +19,7 @@ function shown() {
   };
   const entries = (many: number) => Array.from({ length: many }, (_, index) => ({ id: index + 1 }));
   const of = (many: number) => (
-    <Lines label="Log lines" entries={entries(many)} line={(one) => `line ${one.id}`} height="400px" wrap={false} older={false} loadOlder={async () => 0} chosen={null} onChoose={() => undefined} />
+    <Lines label="Log lines" entries={entries(many)} line={words} height="400px" wrap={false} growing older={false} loadOlder={async () => 0} dropped={0} chosen={null} onChoose={() => undefined} />
   );
   const view = render(<div />);
   const region = () => screen.getByRole("region", { name: "Log lines" });

@@ -1,55 +1,64 @@
 /** Many lines of which only those in sight are drawn; stays at the end while more come, unless one scrolls away from it. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type KeyboardEvent, memo, type ReactNode, type Ref, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 
 import { Button } from "@/components";
 import type { Entry } from "./connection";
+import { followed } from "./followed";
 import styles from "./Live.module.css";
 
 interface LinesProps<T> {
   label: string;
   entries: readonly T[];
-  line: (entry: T, chosen: boolean) => ReactNode;
+  /** What stands in a line; `near` when it is pointed at or has the focus. The same function each time, so that a line is drawn once. */
+  line: (entry: T, chosen: boolean, near: boolean) => ReactNode;
   height: string;
   wrap: boolean;
+  /** More will come at the end. */
+  growing: boolean;
   older: boolean;
   loadOlder: () => Promise<number>;
   chosen: number | null;
   onChoose: (id: number | null) => void;
-  /** Above the first line: that older ones were let go. */
+  /** How many older ones were let go. */
+  dropped: number;
+  /** Above the first line: that they were. */
   note?: ReactNode;
 }
 
 const LINE = 26; // pixels of a line that is not wrapped
 const NEAR = 60; // pixels from an end that count as being there
 
-export function Lines<T extends Entry>({ label, entries, line, height, wrap, older, loadOlder, chosen, onChoose, note }: LinesProps<T>) {
+export function Lines<T extends Entry>({ label, entries, line, height, wrap, growing, older, loadOlder, chosen, onChoose, dropped, note }: LinesProps<T>) {
   const scroll = useRef<HTMLDivElement>(null);
   const [following, setFollowing] = useState(chosen === null);
+  const [near, setNear] = useState<number | null>(null);
+  const count = entries.length;
   const virtual = useVirtualizer({
-    count: entries.length,
+    count,
     getScrollElement: () => scroll.current,
     estimateSize: () => LINE,
-    getItemKey: (index) => entries[index]?.id ?? index,
-    overscan: 20,
+    getItemKey: useCallback((index: number) => entries[index]?.id ?? index, [entries]),
+    overscan: 12,
+    ...followed(following),
   });
   useEffect(() => virtual.measure(), [wrap, virtual]);
 
-  const count = entries.length;
-  const newest = entries[count - 1]?.id;
+  const size = virtual.getTotalSize();
   useLayoutEffect(() => {
-    if (following && count) virtual.scrollToIndex(count - 1, { align: "end" });
-  }, [following, newest, count, wrap, virtual]);
+    if (following && scroll.current) scroll.current.scrollTop = scroll.current.scrollHeight;
+  }, [following, size]);
 
-  // What is put in front must not move what one reads.
-  const first = useRef(entries[0]?.id);
+  // What is put in front, or let go there, must not move what one reads.
+  const start = useRef({ first: entries[0]?.id, dropped });
   useLayoutEffect(() => {
-    const before = first.current;
-    first.current = entries[0]?.id;
-    if (following || before === undefined || first.current === undefined || first.current >= before || !scroll.current) return;
-    const added = entries.findIndex((one) => one.id >= before);
-    if (added > 0) scroll.current.scrollTop += added * LINE;
-  }, [entries, following]);
+    const before = start.current;
+    start.current = { first: entries[0]?.id, dropped };
+    if (following || before.first === undefined || !scroll.current) return;
+    const gone = dropped - before.dropped;
+    const added = gone > 0 ? -gone : entries.findIndex((one) => one.id >= (before.first ?? 0));
+    if (added !== 0) scroll.current.scrollTop += added * LINE;
+  }, [entries, dropped, following]);
 
   const sought = useRef(chosen);
   useEffect(() => {
@@ -93,22 +102,19 @@ export function Lines<T extends Entry>({ label, entries, line, height, wrap, old
         <div role="list" aria-label={label} className={wrap ? "" : styles["straight"]} style={{ height: virtual.getTotalSize(), position: "relative" }}>
           {virtual.getVirtualItems().map((item) => {
             const entry = entries[item.index];
-            if (!entry) return null;
-            const isChosen = entry.id === chosen;
-            return (
-              <div
+            return entry && (
+              <Row
                 key={item.key}
-                ref={wrap ? virtual.measureElement : null}
-                data-index={item.index}
-                role="listitem"
-                aria-posinset={item.index + 1}
-                aria-setsize={count}
-                aria-current={isChosen || undefined}
-                className={`${styles["line"]} ${isChosen ? styles["chosen"] : ""}`}
-                style={{ transform: `translateY(${item.start}px)`, ...(wrap ? {} : { height: LINE }) }}
-              >
-                {line(entry, isChosen)}
-              </div>
+                entry={entry}
+                line={line as (entry: Entry, chosen: boolean, near: boolean) => ReactNode}
+                index={item.index}
+                count={growing || older ? -1 : count}
+                top={item.start}
+                measure={wrap ? virtual.measureElement : null}
+                chosen={entry.id === chosen}
+                near={entry.id === near}
+                onNear={setNear}
+              />
             );
           })}
         </div>
@@ -121,3 +127,37 @@ export function Lines<T extends Entry>({ label, entries, line, height, wrap, old
     </div>
   );
 }
+
+interface RowProps {
+  entry: Entry;
+  line: (entry: Entry, chosen: boolean, near: boolean) => ReactNode;
+  index: number;
+  /** -1 when nobody knows how many there will be. */
+  count: number;
+  top: number;
+  measure: Ref<HTMLDivElement> | null;
+  chosen: boolean;
+  near: boolean;
+  onNear: (id: number) => void;
+}
+
+/** Drawn once: scrolling, and lines that come, leave it as it is. */
+const Row = memo(function Row({ entry, line, index, count, top, measure, chosen, near, onNear }: RowProps) {
+  const come = () => onNear(entry.id);
+  return (
+    <div
+      ref={measure}
+      data-index={index}
+      role="listitem"
+      aria-posinset={index + 1}
+      aria-setsize={count}
+      aria-current={chosen || undefined}
+      className={`${styles["line"]} ${chosen ? styles["chosen"] : ""}`}
+      style={{ transform: `translateY(${top}px)`, ...(measure ? {} : { height: LINE }) }}
+      onPointerEnter={come}
+      onFocus={come}
+    >
+      {line(entry, chosen, near)}
+    </div>
+  );
+});

@@ -1,5 +1,5 @@
 /** The logs of a workflow or of one execution: as they come, filtered, each line with an address. */
-import { memo, useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 
 import { Button, CopyButton, EmptyState, ErrorState, IconButton, Select, SkeletonLines } from "@/components";
@@ -45,6 +45,7 @@ export function LogView({ workflow, execution, live, height = "max(18rem, calc(1
   const modules = useModules(logs.entries, module);
   const filtered = Boolean(level || module || q);
   const choose = useStable((id: number | null) => put("line", id === null ? null : String(id)));
+  const line = useCallback((entry: LogEntry, isChosen: boolean, near: boolean) => <LogLine entry={entry} chosen={isChosen} near={near} onChoose={choose} />, [choose]);
   return (
     <section className={styles["view"]} aria-label="Logs">
       <div className={styles["bar"]}>
@@ -72,16 +73,17 @@ export function LogView({ workflow, execution, live, height = "max(18rem, calc(1
             loadOlder={logs.loadOlder}
             chosen={chosen}
             onChoose={choose}
+            growing={live}
+            dropped={logs.dropped}
             note={logs.dropped > 0 && <Dropped count={logs.dropped} />}
-            line={(entry, isChosen) => <LogLine entry={entry} chosen={isChosen} onChoose={choose} />}
+            line={line}
           />
         )}
     </section>
   );
 }
 
-/** Drawn once: scrolling, and lines that come, move it and leave it as it is. */
-const LogLine = memo(function LogLine({ entry, chosen, onChoose }: { entry: LogEntry; chosen: boolean; onChoose: (id: number | null) => void }) {
+function LogLine({ entry, chosen, near, onChoose }: { entry: LogEntry; chosen: boolean; near: boolean; onChoose: (id: number | null) => void }) {
   const fields = inOneLine(entry.fields);
   return (
     <>
@@ -91,10 +93,10 @@ const LogLine = memo(function LogLine({ entry, chosen, onChoose }: { entry: LogE
       <span className={`${styles["level"]} ${styles[entry.level]}`}>{entry.level}</span>
       <span className={styles["module"]}>{entry.module_name}</span>
       <span className={styles["message"]}>{entry.message} {fields && <span className={styles["fields"]}>{fields}</span>}</span>
-      <span className={styles["tools"]}><CopyButton label="Copy line" text={`${entry.created_at} ${entry.level} ${entry.module_name} ${entry.message} ${fields}`.trim()} /></span>
+      {near && <span className={styles["tools"]}><CopyButton label="Copy line" text={`${entry.created_at} ${entry.level} ${entry.module_name} ${entry.message} ${fields}`.trim()} /></span>}
     </>
   );
-});
+}
 
 /** A function that stays the same, and does what the newest one given would. */
 export function useStable<A extends unknown[]>(newest: (...given: A) => void): (...given: A) => void {
@@ -131,13 +133,15 @@ function Nothing({ live, filtered, onClear }: { live: boolean; filtered: boolean
 /** The modules that were ever seen here, so that the list does not shrink when one is chosen. */
 function useModules(entries: readonly LogEntry[], chosen: string): string[] {
   const [seen, setSeen] = useState<string[]>(chosen ? [chosen] : ["engine"]);
-  const last = entries.length;
+  const last = useRef(0);
   useEffect(() => {
+    const fresh = entries.slice(entries.findLastIndex((entry) => entry.id <= last.current) + 1);
+    last.current = entries.at(-1)?.id ?? 0;
     setSeen((was) => {
       const all = new Set(was);
-      for (const entry of entries.slice(-2000)) all.add(entry.module_name);
+      for (const entry of fresh) all.add(entry.module_name);
       return all.size === was.length ? was : [...all].sort();
     });
-  }, [last, entries]);
+  }, [entries]);
   return seen;
 }

@@ -138,6 +138,7 @@ export class Connection<T extends Entry> {
     const parser = new SseParser();
     const reader = body.getReader();
     let watchdog: ReturnType<typeof setTimeout> | undefined;
+    let said = false;
     try {
       for (;;) {
         clearTimeout(watchdog);
@@ -150,7 +151,9 @@ export class Connection<T extends Entry> {
         if (!this.#wanted) return;
         this.#awaySince = 0;
         this.#reason = "";
-        this.#say({ kind: "live" });
+        // Once, not with all that comes: whoever shows the state would draw anew each time.
+        if (!said) this.#say({ kind: "live" });
+        said = true;
         for (const frame of parser.push(value)) {
           if (frame.event === "end") {
             this.#ended(frame.data);

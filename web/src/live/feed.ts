@@ -1,7 +1,9 @@
-/** What a stream has said so far: in order, each once, at most so many, told to the page once a frame. */
+/** What a stream has said so far: in order, each once, at most so many, told to the page at once, and then every so often. */
 import { Connection, type ConnectionState, type Entry } from "./connection";
 
 export const MOST = 20_000;
+const LET_GO = 10; // of that many parts, one goes at a time: each time, all that is left moves
+const PACE = 100; // milliseconds between two tellings: nobody reads faster, and drawing is what costs
 const MOST_WAITING = 2_000; // while somebody reads in peace; after that the stream rests, and is resumed from its place
 
 export interface Snapshot<T> {
@@ -21,7 +23,7 @@ export interface FeedOptions<T extends Entry> {
   entries?: readonly T[];
   most?: number;
   fetch: (request: Request) => Promise<Response>;
-  /** Puts off the telling to the next frame. */
+  /** Puts off the telling: to the next frame, and not too soon after the last one. */
   defer?: (tell: () => void) => void;
 }
 
@@ -37,7 +39,7 @@ export class Feed<T extends Entry> {
 
   constructor(options: FeedOptions<T>) {
     this.#most = options.most ?? MOST;
-    this.#defer = options.defer ?? ((tell) => void requestAnimationFrame(tell));
+    this.#defer = options.defer ?? paced();
     this.#snapshot = { entries: options.entries ?? [], dropped: 0, waiting: 0, more: false, paused: false, state: { kind: "resting" } };
     this.#connection = new Connection<T>({
       url: options.url,
@@ -112,9 +114,20 @@ export class Feed<T extends Entry> {
 
   #take(): void {
     if (this.#fresh.length === 0) return;
-    const all = [...this.#snapshot.entries, ...this.#fresh];
+    const all = this.#snapshot.entries.concat(this.#fresh);
     this.#fresh = [];
-    const over = Math.max(0, all.length - this.#most);
+    const over = all.length > this.#most ? all.length - this.#most + Math.floor(this.#most / LET_GO) : 0;
     this.#snapshot = { ...this.#snapshot, entries: over ? all.slice(over) : all, dropped: this.#snapshot.dropped + over };
   }
+}
+
+function paced(): (tell: () => void) => void {
+  let next = 0;
+  return (tell) => {
+    const told = () => {
+      next = performance.now() + PACE;
+      tell();
+    };
+    setTimeout(() => requestAnimationFrame(told), Math.max(0, next - performance.now()));
+  };
 }

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { authorizedFetch } from "@/session/authorized";
 import type { Entry } from "./connection";
 import { Feed, type Snapshot } from "./feed";
+import { whileSeen } from "./useHearing";
 
 export type Filter = Record<string, string | undefined>;
 
@@ -26,8 +27,6 @@ export interface StreamOptions<T> {
   live?: boolean;
 }
 
-const UNSEEN = 10_000; // milliseconds in the background after which it rests
-
 export function withFilter(url: string, filter: Filter = {}): string {
   const given = Object.entries(filter).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return given.length ? `${url}?${new URLSearchParams(given)}` : url;
@@ -43,19 +42,9 @@ export function useStream<T extends Entry>(url: string, { filter, after, entries
   );
   useEffect(() => {
     if (!live) return;
-    feed.start();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const looked = () => {
-      clearTimeout(timer);
-      if (document.visibilityState === "visible") feed.start();
-      else timer = setTimeout(feed.rest, UNSEEN);
-    };
-    document.addEventListener("visibilitychange", looked);
-    window.addEventListener("online", feed.hurry);
+    const unwatched = whileSeen(feed);
     return () => {
-      clearTimeout(timer);
-      document.removeEventListener("visibilitychange", looked);
-      window.removeEventListener("online", feed.hurry);
+      unwatched();
       feed.rest();
     };
   }, [feed, live]);

@@ -24,7 +24,7 @@ export function Component() {
 }
 
 function One({ id }: { id: string }) {
-  const { execution, steps, all, live, stream } = useExecution(id);
+  const { execution, steps, all, live, hearing } = useExecution(id);
   const workflowId = execution.data?.workflow_id ?? "";
   const workflow = useQuery({ ...workflowQuery(workflowId), enabled: workflowId !== "" });
   const access = useQuery({ ...accessQuery(workflowId), enabled: workflowId !== "" });
@@ -34,7 +34,7 @@ function One({ id }: { id: string }) {
   if (execution.error && !execution.data) return <Page title="Execution"><ErrorState error={execution.error} onRetry={() => void execution.refetch()} /></Page>;
   if (!execution.data) return <Page title="Execution" heading={<Skeleton width="16rem" height="1.8rem" />}><SkeletonLines lines={6} height="3rem" /></Page>;
   const mayRun = atLeast(access.data?.role, "editor");
-  const shown: Shown = { execution: execution.data, steps, all, live, connection: stream.state, mayRun };
+  const shown: Shown = { execution: execution.data, steps, all, live, connection: hearing.state, mayRun };
   return (
     <Page
       full
@@ -46,7 +46,7 @@ function One({ id }: { id: string }) {
       ]}
       actions={<Actions execution={execution.data} mayRun={mayRun} />}
     >
-      <Facts execution={execution.data} connection={stream.state} live={live} onRetry={stream.hurry} steps={all.length ? { ...summary(steps.steps), total: steps.total } : null} />
+      <Facts execution={execution.data} connection={hearing.state} live={live} onRetry={hearing.hurry} steps={all.length ? { ...summary(steps.steps), total: steps.total } : null} />
       <Trouble execution={execution.data} />
       <LinkTabs
         label="Parts of this execution"

@@ -4,6 +4,7 @@ import { type CSSProperties, type KeyboardEvent, type RefObject, memo, useCallba
 
 import { Button, Icon, IconButton, type IconName } from "@/components";
 import { KindIcon } from "@/graph";
+import { followed } from "@/live";
 import { duration } from "@/lib/times";
 import styles from "./Timeline.module.css";
 import { useNow } from "./RunningTime";
@@ -27,10 +28,16 @@ export function Timeline({ all, live, chosen, onChoose }: TimelineProps) {
   const [zoom, setZoom] = useState(1);
   const now = useNow(live, 250);
   const until = live ? now : 0;
-  const span = useMemo(() => spanOf(all, until), [all, until]);
+  const reached = spanOf(all, until);
+  // The same as long as its ends are: then no row is drawn anew.
+  const span = useMemo(() => ({ from: reached.from, to: reached.to }), [reached.from, reached.to]);
   const view = useView(scroll);
   const line = Math.max(1, Math.min(WIDEST, (view.width - view.names) * zoom));
-  const virtual = useVirtualizer({ count: all.length, getScrollElement: () => scroll.current, estimateSize: () => ROW, overscan: 15, paddingStart: ROW });
+  const count = all.length;
+  // While it runs, one sees what begins; who scrolls or chooses a step looks at that instead.
+  const [wanted, setFollowing] = useState(live && chosen === null);
+  const following = wanted && live;
+  const virtual = useVirtualizer({ count, getScrollElement: () => scroll.current, estimateSize: () => ROW, overscan: 15, paddingStart: ROW, ...followed(following) });
 
   // What is in the middle stays there when one zooms.
   const middle = useRef<number | null>(null);
@@ -71,12 +78,9 @@ export function Timeline({ all, live, chosen, onChoose }: TimelineProps) {
     virtual.scrollToIndex(at, { align: "center" });
   }, [at, virtual]);
 
-  // While it runs, one sees what begins; who scrolls or chooses a step looks at that instead.
-  const [following, setFollowing] = useState(live && chosen === null);
-  const count = all.length;
   useLayoutEffect(() => {
-    if (following && live && count) virtual.scrollToIndex(count - 1, { align: "end" });
-  }, [following, live, count, virtual]);
+    if (following && scroll.current) scroll.current.scrollTop = scroll.current.scrollHeight;
+  }, [following, count]);
   const looked = () => setFollowing(false);
 
   const go = (index: number) => {
@@ -130,7 +134,7 @@ export function Timeline({ all, live, chosen, onChoose }: TimelineProps) {
           <Ruler span={span} line={line} view={view} />
           {virtual.getVirtualItems().map((item) => {
             const one = all[item.index];
-            return one && <Row key={item.key} one={one} index={item.index} count={all.length} top={item.start} span={span} now={isOver(one.step) ? 0 : now} chosen={item.index === at} onChoose={onChoose} />;
+            return one && <Row key={item.key} one={one} index={item.index} count={live ? -1 : count} top={item.start} span={span} now={isOver(one.step) ? 0 : now} chosen={item.index === at} onChoose={onChoose} />;
           })}
         </div>
       </div>
@@ -188,6 +192,7 @@ function Ruler({ span, line, view }: { span: Span; line: number; view: View }) {
 interface RowProps {
   one: Placed;
   index: number;
+  /** -1 while nobody knows how many there will be. */
   count: number;
   top: number;
   span: Span;
@@ -198,13 +203,12 @@ interface RowProps {
 
 /** Scrolling draws new rows and leaves the others; only a running one is drawn anew as it grows. */
 const Row = memo(function Row({ one, index, count, top, span, now, chosen, onChoose }: RowProps) {
-  const { step, depth, waitedFrom } = one;
-  const began = step.started_at ? Date.parse(step.started_at) : null;
-  const ended = step.completed_at ? Date.parse(step.completed_at) : now;
+  const { step, depth, began, waitedFrom } = one;
+  const ended = one.ended ?? now;
   const took = began === null ? "" : isOver(step) ? duration(ended - began) : `${duration(Math.max(0, now - began))} so far`;
   const attempt = step.attempt > 1 ? `attempt ${step.attempt}` : "";
   const words = [step.step_name, step.step_type, step.status, attempt, took].filter(Boolean).join(", ");
-  const waited = began !== null && waitedFrom !== null ? barOf(Date.parse(waitedFrom), began, span) : null;
+  const waited = began !== null && waitedFrom !== null ? barOf(waitedFrom, began, span) : null;
   const bar = began === null ? null : barOf(began, ended, span);
   return (
     <div

@@ -7,18 +7,20 @@ export interface Span {
 }
 
 const LEAST = 1; // milliseconds: what took no time still needs a scale
+const GROWS = 1.03; // while something runs, by so much at a time: every bar is drawn anew by it
 
-/** From the first start to the last end; to now while something runs. */
+/** From the first start to the last end; while something runs, to some time after now. */
 export function spanOf(all: readonly Placed[], now: number): Span {
-  let [from, to] = [Infinity, -Infinity];
-  for (const { step } of all) {
-    if (!step.started_at) continue;
-    const began = Date.parse(step.started_at);
+  let [from, to, runs] = [Infinity, -Infinity, false];
+  for (const { began, ended } of all) {
+    if (began === null) continue;
     from = Math.min(from, began);
-    to = Math.max(to, step.completed_at ? Date.parse(step.completed_at) : Math.max(began, now));
+    to = Math.max(to, ended ?? Math.max(began, now));
+    runs ||= ended === null;
   }
   if (from > to) return { from: now, to: now + LEAST };
-  return { from, to: Math.max(to, from + LEAST) };
+  const whole = Math.max(to - from, LEAST);
+  return { from, to: from + (runs ? GROWS ** Math.ceil(Math.log(whole) / Math.log(GROWS)) : whole) };
 }
 
 /** In percent of the span, so that zooming and growing redraw nothing but the line itself. */

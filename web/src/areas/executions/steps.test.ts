@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Step } from "./data";
-import { cursorsFor, merged, nodeStates, placed, stepFor, touched } from "./steps";
+import { merged, nodeStates, pagesFor, placed, stepFor, touched } from "./steps";
 
 const step = (sequence_num: number, reference: string, rest: Partial<Step> = {}): Step => ({
   id: String(sequence_num), execution_id: "e", step_name: reference.split("/").at(-1) ?? "", step_type: "set", reference, sequence_num,
@@ -32,7 +32,12 @@ describe("steps", () => {
 
   it("know since when a retry waited", () => {
     const failed = step(1, "/do/0/x", { status: "failed", completed_at: "2026-01-01T00:00:01Z" });
-    expect(placed([failed, step(2, "/do/0/x", { attempt: 2 })])[1]?.waitedFrom).toBe("2026-01-01T00:00:01Z");
+    expect(placed([failed, step(2, "/do/0/x", { attempt: 2 })])[1]?.waitedFrom).toBe(Date.parse("2026-01-01T00:00:01Z"));
+  });
+
+  it("stay the same thing while others come, so that they are not drawn anew", () => {
+    const before = placed(LOOP.slice(0, 3));
+    expect(placed(LOOP).slice(0, 3).every((one, index) => one === before[index])).toBe(true);
   });
 
   it("are replaced by their number", () => {
@@ -52,8 +57,8 @@ describe("what is read again", () => {
     expect(touched(LOOP, new Set([1, 4]), "all")).toEqual([1, 4]);
   });
 
-  it("takes as few pages as will do", () => {
-    expect(cursorsFor([1, 5000, 5099, 5100, 5101], 100)).toEqual([0, 4999, 5099]);
-    expect(cursorsFor([], 100)).toEqual([]);
+  it("takes as few pages as will do, and no more of them than is needed", () => {
+    expect(pagesFor([1, 5000, 5098, 5099, 5101], 100)).toEqual([{ after: 0, size: 1 }, { after: 4999, size: 100 }, { after: 5100, size: 1 }]);
+    expect(pagesFor([], 100)).toEqual([]);
   });
 });

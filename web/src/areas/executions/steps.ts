@@ -12,14 +12,20 @@ export function merged(known: readonly Step[], fresh: readonly Step[]): readonly
   return all;
 }
 
-/** The fewest cursors from which pages of `size` show all these numbers. */
-export function cursorsFor(numbers: readonly number[], size: number): number[] {
-  const cursors: number[] = [];
+export interface Part {
+  after: number;
+  size: number;
+}
+
+/** The fewest pages that show all these numbers, each no larger than it must be. */
+export function pagesFor(numbers: readonly number[], most: number): Part[] {
+  const pages: Part[] = [];
   for (const number of [...numbers].sort((one, other) => one - other)) {
-    const last = cursors.at(-1);
-    if (last === undefined || number > last + size) cursors.push(number - 1);
+    const last = pages.at(-1);
+    if (last === undefined || number > last.after + most) pages.push({ after: number - 1, size: 1 });
+    else last.size = number - last.after;
   }
-  return cursors;
+  return pages;
 }
 
 /** Steps that an event may have changed: those not over, of the tasks that it names. */
@@ -37,25 +43,41 @@ export interface Placed {
   depth: number;
   /** Earlier runs of the same task inside the same parent: a loop's rounds, a retry's attempts. */
   run: number;
-  /** Where this attempt's wait began: the end of the attempt before it. */
-  waitedFrom: string | null;
+  /** In milliseconds: when it began, when it ended, and when this attempt's wait began: the end of the one before it. */
+  began: number | null;
+  ended: number | null;
+  waitedFrom: number | null;
 }
+
+/** What has not changed stays the same thing, however often it is asked for, so that nobody draws it anew. */
+const known = new WeakMap<Step, Placed>();
+
+function placedAs(step: Step, depth: number, run: number, waitedFrom: number | null): Placed {
+  const before = known.get(step);
+  if (before?.depth === depth && before.run === run && before.waitedFrom === waitedFrom) return before;
+  const made = { step, depth, run, began: momentOf(step.started_at), ended: momentOf(step.completed_at), waitedFrom };
+  known.set(step, made);
+  return made;
+}
+
+const momentOf = (at: string | null) => (at === null ? null : Date.parse(at));
 
 /** Each step in the one that ran it: the last before it whose reference begins its own. */
 export function placed(steps: readonly Step[]): Placed[] {
-  const latest = new Map<string, { depth: number; runs: number; completed: string | null }>();
+  const latest = new Map<string, Placed>();
   const all: Placed[] = [];
   for (const step of steps) {
     if (!step) continue;
-    let around: { depth: number } | undefined;
+    let around: Placed | undefined;
     for (let cut = step.reference.lastIndexOf("/"); cut > 0 && !around; cut = step.reference.lastIndexOf("/", cut - 1)) {
       around = latest.get(step.reference.slice(0, cut));
     }
     const before = latest.get(step.reference);
     const depth = around ? around.depth + 1 : 0;
-    const runs = step.attempt === 1 ? (before?.runs ?? 0) + 1 : (before?.runs ?? 1);
-    all.push({ step, depth, run: runs, waitedFrom: step.attempt > 1 ? (before?.completed ?? null) : null });
-    latest.set(step.reference, { depth, runs, completed: step.completed_at });
+    const run = step.attempt === 1 ? (before?.run ?? 0) + 1 : (before?.run ?? 1);
+    const one = placedAs(step, depth, run, step.attempt > 1 ? (before?.ended ?? null) : null);
+    all.push(one);
+    latest.set(step.reference, one);
   }
   return all;
 }
@@ -66,12 +88,15 @@ const LIT: Record<string, StepStatus> = {
 
 /** How each task stands: as its last run does. */
 export function nodeStates(all: readonly Placed[]): Map<string, NodeState> {
-  const states = new Map<string, NodeState>();
-  for (const { step, run } of all) {
-    const note = noteFor(run, step.attempt);
-    states.set(step.reference, { status: LIT[step.status] ?? "pending", ...(note ? { note } : {}) });
-  }
-  return states;
+  const last = new Map<string, Placed>();
+  for (const one of all) last.set(one.step.reference, one);
+  // Words are made for tasks, not for each of their runs: a number in words takes longer than all else here.
+  return new Map([...last].map(([reference, one]) => [reference, stateOf(one)]));
+}
+
+function stateOf({ step, run }: Placed): NodeState {
+  const note = noteFor(run, step.attempt);
+  return { status: LIT[step.status] ?? "pending", ...(note ? { note } : {}) };
 }
 
 function noteFor(run: number, attempt: number): string {

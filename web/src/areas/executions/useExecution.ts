@@ -1,14 +1,12 @@
 /** An execution, its steps and what happens to them, kept up to date by one stream of events. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef } from "react";
 
 import { api } from "@/api/client";
-import { type EventEntry, useStream } from "@/live";
-import { executionQuery, hasEnded } from "./data";
+import { type EventEntry, useHearing, withFilter } from "@/live";
+import { executionQuery, hasEnded, textIn } from "./data";
 import { placed } from "./steps";
-import { referencesIn, useSteps } from "./useSteps";
-
-const KEPT = 2_000;
+import { useSteps } from "./useSteps";
 
 export function useExecution(id: string) {
   const cache = useQueryClient();
@@ -25,55 +23,40 @@ export function useExecution(id: string) {
     staleTime: Infinity,
     gcTime: 0,
   });
-  const stream = useStream<EventEntry>(`/api/v1/workflows/${workflow}/events/stream`, {
-    filter: { execution_id: id },
+  const { heard } = steps;
+  const readAgain = useCallback(() => {
+    heard();
+    void cache.invalidateQueries({ queryKey: ["execution", id], exact: true });
+  }, [cache, heard, id]);
+  // No event is kept: of ten thousand, only what they are about is drawn.
+  const news = live && start.data !== undefined ? withFilter(`/api/v1/workflows/${workflow}/events/stream`, { execution_id: id }) : null;
+  const hearing = useHearing<EventEntry>(news, {
     after: start.data,
-    most: KEPT,
-    live: live && start.data !== undefined,
+    onEntry: (event) => {
+      const task = textIn(event.data, "task");
+      if (task) heard(task);
+      if (event.type.startsWith("workflow.")) readAgain();
+    },
   });
 
-  const { heard } = steps;
-  const reads = cache.invalidateQueries.bind(cache);
-  const seen = useRef(0);
+  // Between the first reading and the stream's beginning something may have happened.
   useEffect(() => {
-    if (start.data !== undefined) {
-      // Between the first reading and the stream's beginning something may have happened.
-      heard("all");
-      void reads({ queryKey: ["execution", id], exact: true });
-    }
-    // eslint-disable-next-line -- the cache stays the same
-  }, [start.data, id, heard]);
-
-  const last = stream.entries.at(-1)?.id ?? 0;
-  useEffect(() => {
-    const fresh = stream.entries.filter((one) => one.id > seen.current);
-    if (fresh.length === 0) return;
-    seen.current = last;
-    heard(fresh.length >= KEPT ? "all" : referencesIn(fresh));
-    if (fresh.some((one) => one.type.startsWith("workflow."))) {
-      heard("all");
-      void reads({ queryKey: ["execution", id], exact: true });
-    }
-    // eslint-disable-next-line -- the entries change with the last id
-  }, [last, id, heard]);
+    if (start.data !== undefined) readAgain();
+  }, [start.data, readAgain]);
 
   // Back after an absence: the stream gives every event, but the execution may have ended in a way that left none.
-  const away = stream.state.kind === "reconnecting";
+  const away = hearing.state.kind === "reconnecting";
   const wasAway = useRef(false);
   useEffect(() => {
-    if (wasAway.current && !away) {
-      heard("all");
-      void reads({ queryKey: ["execution", id], exact: true });
-    }
+    if (wasAway.current && !away) readAgain();
     wasAway.current = away;
-    // eslint-disable-next-line
-  }, [away, id, heard]);
+  }, [away, readAgain]);
 
   const ended = execution.data ? hasEnded(execution.data.status) : false;
   useEffect(() => {
-    if (ended) heard("all");
+    if (ended) heard();
   }, [ended, heard]);
 
   const all = useMemo(() => placed(steps.steps), [steps.steps]);
-  return { execution, steps, all, live, stream };
+  return { execution, steps, all, live, hearing };
 }

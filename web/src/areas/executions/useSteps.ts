@@ -1,15 +1,15 @@
 /** The steps of an execution: all of them once, then only what events say has changed, in batches. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
-import type { EventEntry } from "@/live";
-import { membersOf, type Step, stepsAfter, textIn } from "./data";
-import { cursorsFor, isOver, merged, touched } from "./steps";
+import { type Step, stepsAfter } from "./data";
+import { isOver, merged, pagesFor, type Part, touched } from "./steps";
 
 const PAGE = 100;
 const AT_ONCE = 4; // requests: a browser has six for a site
 export const MOST_STEPS = 20_000;
 const SHOWN_AT_ONCE = 12; // pages: the first is shown at once, the rest as it comes
 const BATCH = 250; // milliseconds in which what happens is gathered
+const REST = 3; // times what the last reading took: neither a slow server nor a slow page is asked without a break
 
 export interface Steps {
   steps: readonly Step[];
@@ -17,8 +17,8 @@ export interface Steps {
   pending: boolean;
   error: unknown;
   retry: () => void;
-  /** Something happened: to tasks by their reference, or to who knows which. */
-  heard: (references: ReadonlySet<string> | "all") => void;
+  /** Something happened: to a task by its reference, or to who knows which. */
+  heard: (reference?: string) => void;
 }
 
 class Loader {
@@ -28,17 +28,18 @@ class Loader {
   #changed: Set<string> | "all" = new Set();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #busy = false;
+  #took = 0;
   #abort = new AbortController();
 
   constructor(private readonly id: string, private readonly told: () => void, private readonly failed: (error: unknown) => void) {}
 
   async begin(): Promise<void> {
-    await this.#page(0);
+    await this.#page({ after: 0, size: PAGE });
     this.told();
-    const cursors: number[] = [];
-    for (let after = PAGE; after < Math.min(this.total, MOST_STEPS); after += PAGE) cursors.push(after);
-    for (let at = 0; at < cursors.length; at += SHOWN_AT_ONCE) {
-      await this.#pages(cursors.slice(at, at + SHOWN_AT_ONCE));
+    const pages: Part[] = [];
+    for (let after = PAGE; after < Math.min(this.total, MOST_STEPS); after += PAGE) pages.push({ after, size: PAGE });
+    for (let at = 0; at < pages.length; at += SHOWN_AT_ONCE) {
+      await this.#pages(pages.slice(at, at + SHOWN_AT_ONCE));
       this.told();
     }
   }
@@ -48,9 +49,9 @@ class Loader {
     this.#abort.abort();
   }
 
-  heard(references: ReadonlySet<string> | "all"): void {
-    if (references === "all" || this.#changed === "all") this.#changed = "all";
-    else for (const one of references) this.#changed.add(one);
+  heard(reference?: string): void {
+    if (reference === undefined) this.#changed = "all";
+    else if (this.#changed !== "all") this.#changed.add(reference);
     if (!this.#busy) this.#soon();
   }
 
@@ -58,22 +59,24 @@ class Loader {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       void this.#refresh();
-    }, BATCH);
+    }, Math.max(BATCH, this.#took * REST));
   }
 
   async #refresh(): Promise<void> {
     const references = this.#changed;
     this.#changed = new Set();
     this.#busy = true;
+    const began = performance.now();
     try {
-      await this.#pages(cursorsFor(touched(this.steps, this.#open, references), PAGE));
+      await this.#pages(pagesFor(touched(this.steps, this.#open, references), PAGE));
       let before = -1;
       while (this.steps.length > before && this.steps.length < MOST_STEPS) {
         before = this.steps.length;
-        await this.#page(before);
+        await this.#page({ after: before, size: PAGE });
         if (this.steps.length - before < PAGE) break;
       }
       this.told();
+      this.#took = performance.now() - began;
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       // The server is away; what was missed is asked for as a whole when it is back.
@@ -90,12 +93,12 @@ class Loader {
     if (this.#changed === "all" || this.#changed.size) this.#soon();
   }
 
-  async #pages(cursors: readonly number[]): Promise<void> {
-    for (let at = 0; at < cursors.length; at += AT_ONCE) await Promise.all(cursors.slice(at, at + AT_ONCE).map((after) => this.#page(after)));
+  async #pages(pages: readonly Part[]): Promise<void> {
+    for (let at = 0; at < pages.length; at += AT_ONCE) await Promise.all(pages.slice(at, at + AT_ONCE).map((one) => this.#page(one)));
   }
 
-  async #page(after: number): Promise<void> {
-    const page = await stepsAfter(this.id, after, PAGE, this.#abort.signal);
+  async #page({ after, size }: Part): Promise<void> {
+    const page = await stepsAfter(this.id, after, size, this.#abort.signal);
     this.total = page.total;
     this.steps = merged(this.steps, page.items);
     for (const step of page.items) {
@@ -127,17 +130,7 @@ export function useSteps(id: string): Steps {
       loader.current = null;
     };
   }, [id, tries]);
-  const heard = useCallback((references: ReadonlySet<string> | "all") => loader.current?.heard(references), []);
+  const heard = useCallback((reference?: string) => loader.current?.heard(reference), []);
   const retry = useCallback(() => setTries((was) => was + 1), []);
   return useMemo(() => ({ ...shown, heard, retry }), [shown, heard, retry]);
-}
-
-/** The tasks that events are about. */
-export function referencesIn(events: readonly EventEntry[]): Set<string> {
-  const found = new Set<string>();
-  for (const event of events) {
-    const task = textIn(membersOf(event.data), "task");
-    if (task) found.add(task);
-  }
-  return found;
 }
