@@ -1,5 +1,5 @@
-"""What cannot be had over plain HTTP, for workflows to call: gRPC, MCP and A2A services made with others' tools, and a
-`docker` that is none. Each is started when a case first names it.
+"""What cannot be had over plain HTTP, for workflows to call: gRPC, MCP and A2A services made with others' tools, brokers
+of Kafka, and a `docker` that is none. Each is started when a case first names it.
 
 A definition names them by words that stand nowhere else: a port is no text, and has to be put in before it is checked.
 """
@@ -10,8 +10,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
+from uuid import uuid4
 
 from tests.engine.tasks import grpc_peer, http_peer
+from tests.engine.tasks.kafka import Kafka, kafka
 
 # There is no Docker where the suite runs. This one runs what follows the image on the machine itself, so that what goes
 # in and what comes out are real, and nothing else is.
@@ -40,6 +42,7 @@ class Peers:
             '"port of gRPC"': lambda: str(self._grpc),
             "http://mcp-peer": lambda: self._mcp,
             "http://a2a-peer": lambda: self._a2a,
+            "kafka-peer": lambda: f"{self._kafka.host}&topic={self._kafka.topic(f'told-{uuid4()}')}",
             "python-of-tests": lambda: sys.executable,
             "mcp-program": lambda: str(Path(grpc_peer.__file__).with_name("mcp_peer.py")),
         }
@@ -68,6 +71,10 @@ class Peers:
         url = self._running.enter_context(http_peer.served(a2a_peer.application))
         a2a_peer.card.supported_interfaces[0].url = f"{url}/a2a"
         return url
+
+    @cached_property
+    def _kafka(self) -> Kafka:
+        return self._running.enter_context(kafka())
 
     def _put_docker(self) -> None:
         program = self._folder / "docker"

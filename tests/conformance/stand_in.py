@@ -185,9 +185,16 @@ async def proto(_: Request) -> Response:
 
 
 async def asyncapi(request: Request) -> Response:
-    """AsyncAPI 2.6: a channel is a path."""
+    """AsyncAPI 2.6: a channel is a path, or a topic of the brokers that the query names, which one group reads."""
     server = {"url": f"http://{request.headers['host']}/{request.path_params['run']}", "protocol": "http"}
-    return JSONResponse({"asyncapi": "2.6.0", "servers": {"main": server}, "channels": {"count/told": {}, "feed": {}}})
+    channels: dict[str, Any] = {"count/told": {}, "feed": {}}
+    if (topic := request.query_params.get("topic")) is not None:
+        server = {"url": request.query_params["brokers"], "protocol": "kafka"}
+        said = {"bindings": {"kafka": {"key": {"location": "$message.payload#/to"}}}}
+        heard = {"bindings": {"kafka": {"groupId": topic}}}
+        named = {"kafka": {"topic": topic}}
+        channels = {"told": {"bindings": named, "publish": {"message": said}, "subscribe": heard}}
+    return JSONResponse({"asyncapi": "2.6.0", "servers": {"main": server}, "channels": channels})
 
 
 async def feed(_: Request) -> Response:
