@@ -115,10 +115,10 @@ def test_an_expression_has_8_kib_at_most() -> None:
     "piece", ["(", "[", "{", '"\\(', "-", ".|", "try ", "if ", ".a", "..", "?", "def f: ", "1+", ".[", "$a|"]
 )
 def test_one_piece_repeated_up_to_the_limit_is_answered_soon(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with contextlib.suppress(NotAnExpression):
         require_expression((piece * LONGEST)[:LONGEST])
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_whatever_passes_shows_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,8 +68,8 @@ def test_no_change_of_a_definition_breaks_the_check_and_what_passes_can_be_built
     ids=str.__len__,
 )
 def test_a_hostile_definition_is_answered_soon(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     findings = check(text)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     assert len(findings) <= 100
     assert all(len(finding.message) < 1000 for finding in findings)

@@ -137,7 +137,7 @@ def test_a_few_lines_that_stand_for_a_billion_values_are_refused_at_once() -> No
     with pytest.raises(NotReadable) as caught:
         parse("\n".join(lines))
     assert caught.value.code == "too-many"
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 5
 
 
 def test_every_value_knows_its_place() -> None:
@@ -163,7 +163,7 @@ _PIECES = [
 
 def test_no_text_whatever_breaks_the_check() -> None:
     rnd = random.Random(20261115)
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(3000):
         text = "".join(rnd.choice(_PIECES) for _ in range(rnd.randrange(60)))
         for finding in check(text):
@@ -173,7 +173,7 @@ def test_no_text_whatever_breaks_the_check() -> None:
     for _ in range(1000):
         check(rnd.randbytes(rnd.randrange(200)).decode("latin-1"))
         check("".join(chr(rnd.randrange(0x110000)) for _ in range(rnd.randrange(50))))
-    assert time.perf_counter() - started < 60
+    assert time.process_time() - started < 60
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_no_text_whatever_breaks_the_check() -> None:
               "[a]: ", "!a ", "%a\n", "---\n", "#", "\\", "a,", "0", "\t", "- - \n", " ", "?\n", "&a a\n", "'\n", ": "],
 )  # fmt: skip
 def test_one_piece_repeated_up_to_the_limit_is_answered_soon(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     check((piece * LONGEST)[: LONGEST // 2])
     check("[" + (piece * LONGEST)[: LONGEST // 2])
     check("a:\n - " + (piece * LONGEST)[: LONGEST // 2])
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10

@@ -90,7 +90,7 @@ def test_messages_are_taken_until_there_are_enough(received: Received, subscript
 
 
 def test_what_came_in_time_is_what_there_is(received: Received) -> None:
-    assert received("{consume: {for: {milliseconds: 50}}}", messages=2) == [{"payload": 0}, {"payload": 1}]
+    assert received("{consume: {for: {seconds: 1}}}", messages=2) == [{"payload": 0}, {"payload": 1}]
 
 
 def test_each_message_is_worked_on(received: Received) -> None:

@@ -102,12 +102,13 @@ async def test_what_is_wrong_is_said_with_its_place_and_warnings_make_nothing_in
 async def test_a_schedule_tells_its_next_runs(serve: Serve) -> None:
     async with serve() as client:
         ada = await register(client, "ada")
+        before = datetime.now(UTC)
         schedule = (await checked(ada, SCHEDULED))["schedule"]
         assert (schedule["kind"], schedule["cron"], schedule["timezone"]) == ("cron", "30 2 * * *", "Europe/Berlin")
         runs = [datetime.fromisoformat(run) for run in schedule["next_runs"]]
         assert len(runs) == 5
         assert runs == sorted(runs)
-        assert runs[0] > datetime.now(UTC)
+        assert runs[0] > before
         every = (await checked(ada, SCHEDULED.replace("cron: 30 2 * * *", "every: {minutes: 90}")))["schedule"]
         runs = [datetime.fromisoformat(run) for run in every["next_runs"]]
         assert {(after - before).total_seconds() for before, after in pairwise(runs)} == {5400}

@@ -18,7 +18,7 @@ from .forge import NS, Claims, assertion_of, build, encode, etree, sign, true_re
 def _fast() -> Iterator[None]:
     start = time.process_time()
     yield
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10
 
 
 def refused(sp: ServiceProvider, keys: Keypair, field: str, message: str) -> None:

@@ -170,7 +170,8 @@ async def test_what_takes_too_long_is_a_fault_with_status_408(serve: Serve) -> N
         assert (failed["error"]["status"], failed["error"]["instance"]) == (408, "/do/0/nap")
         assert ended["error"]["status"] == 408
         assert [each["status"] for each in await here.steps(failed["id"])] == ["failed"]
-        assert [each["status"] for each in await here.steps(ended["id"])] == ["cancelled"]
+        # None, where the time was up before it could begin.
+        assert [each["status"] for each in await here.steps(ended["id"])] in (["cancelled"], [])
 
 
 async def test_a_project_can_be_deleted_from_under_what_runs_in_it(serve: Serve) -> None:

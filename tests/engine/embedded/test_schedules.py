@@ -1,5 +1,7 @@
 """What starts by itself: when it is next, what is made up for, and what ends it. No test waits for a real plan."""
 
+from datetime import UTC, datetime
+
 import pytest
 from sqlalchemy import update
 
@@ -40,11 +42,11 @@ async def test_a_deployed_schedule_says_when_it_is_next_until_it_is_replaced_or_
         first = await _next(here, workflow)
         assert first is not None
         assert first.endswith("-12-31T15:00:00.000000Z")
-        daily = definition("yearly", f"schedule: {{cron: ' @daily '}}\n{_SAY}")
-        await here.owner.put(f"/workflows/{workflow}", {"config_yaml": daily})
+        monthly = definition("yearly", f"schedule: {{cron: ' @monthly '}}\n{_SAY}")
+        await here.owner.put(f"/workflows/{workflow}", {"config_yaml": monthly})
         assert await _next(here, workflow) == first  # not deployed yet
         await here.deploy(workflow)
-        assert (await _next(here, workflow) or "").endswith("T00:00:00.000000Z")
+        assert (await _next(here, workflow) or "").endswith("-01T00:00:00.000000Z")
         assert (await here.post(f"/workflows/{workflow}/stop")).status_code == 200
         assert await _next(here, workflow) is None
         assert await here.executions(workflow) == []
@@ -53,7 +55,9 @@ async def test_a_deployed_schedule_says_when_it_is_next_until_it_is_replaced_or_
 async def test_runs_that_were_missed_are_made_up_for_once(serve: Serve) -> None:
     async with shop(serve) as here:
         hourly = await here.workflow("hourly", f"schedule: {{every: {{hours: 1}}}}\n{_SAY}", deploy=True)
-        cron = await here.workflow("cron", f"schedule: {{cron: '*/5 * * * *'}}\n{_SAY}", deploy=True)
+        # Not in the next half hour.
+        minute = (datetime.now(UTC).minute + 45) % 60
+        cron = await here.workflow("cron", f"schedule: {{cron: '{minute} * * * *'}}\n{_SAY}", deploy=True)
         assert await here.executions(hourly) == []
         plan = Statement(update(workflow_schedules).values(next_run_at=(missed := now() - 10 * _HOUR - 7)))
         await _set(here, plan)

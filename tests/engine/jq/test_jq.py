@@ -22,7 +22,7 @@ FAST_ENOUGH = "reduce .[] as $x (0; . + $x)"
 
 @pytest.fixture
 async def jq() -> AsyncIterator[Jq]:
-    one = Jq(processes=2, seconds=5, megabytes=128, most_output=64 * 1024)
+    one = Jq(processes=2, seconds=60, megabytes=128, most_output=64 * 1024)
     await one.start()
     yield one
     await one.stop()
@@ -50,7 +50,7 @@ def only_jq(text: str) -> Program:
 
 
 async def until(condition: Any) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -165,7 +165,7 @@ async def test_a_given_up_evaluation_answers_nobody_else(jq: Jq) -> None:
 
 
 async def test_many_uses_of_one_program_do_not_keep_others_out() -> None:
-    jq = Jq(processes=1, seconds=30, megabytes=64, most_output=1000)
+    jq = Jq(processes=1, seconds=60, megabytes=64, most_output=1000)
     await jq.start()
     try:
         crowd = [asyncio.create_task(jq.evaluate(program("last(range(20000))"), None, {})) for _ in range(60)]
@@ -179,7 +179,7 @@ async def test_many_uses_of_one_program_do_not_keep_others_out() -> None:
 
 
 async def test_many_programs_of_one_project_do_not_keep_others_out() -> None:
-    jq = Jq(processes=1, seconds=30, megabytes=64, most_output=1000)
+    jq = Jq(processes=1, seconds=60, megabytes=64, most_output=1000)
     await jq.start()
 
     async def evaluate(project: str, text: str, dot: Any = None) -> Any:
@@ -213,7 +213,7 @@ async def test_nothing_is_left_after_a_stop() -> None:
 
 async def test_no_process_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    jq = Jq(processes=2, seconds=1, megabytes=64, most_output=1000)
+    jq = Jq(processes=2, seconds=60, megabytes=64, most_output=1000)
     await jq.start()
     for _ in range(2):
         with pytest.raises(ExpressionFailed, match="no process could be started"):

@@ -55,7 +55,7 @@ async def fault_of(performed: Awaitable[Any]) -> Error:
     return raised.value.error
 
 
-def gone(pid: int, seconds: float = 10) -> bool:
+def gone(pid: int, seconds: float = 60) -> bool:
     """Whether the process ends within this time."""
     try:
         descriptor = os.pidfd_open(pid)

@@ -100,7 +100,7 @@ async def test_an_answer_over_the_limit_is_not_read(port: int) -> None:
 
 
 async def test_a_service_that_takes_too_long_is_left(port: int) -> None:
-    async with working(files=FILES, seconds=0.5) as work:
+    async with working(files=FILES, seconds=3) as work:
         fault = await fault_of(call(port, "Write", {"topic": "never"}), work)
     assert fault.error.status == 504
     assert grpc_peer.happened.get(timeout=30) == "began"

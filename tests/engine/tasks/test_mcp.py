@@ -118,7 +118,7 @@ async def test_a_cancelled_call_ends_what_the_server_does(peer: dict[str, Any]) 
 async def test_its_own_timeout_is_a_timeout(peer: dict[str, Any]) -> None:
     async with working() as work:
         with pytest.raises(Fault) as fault:
-            await mcp.perform(tool("never", peer, marker="y") | {"timeout": {"milliseconds": 300}}, work)
+            await mcp.perform(tool("never", peer, marker="y") | {"timeout": {"seconds": 3}}, work)
     assert fault.value.error.type.endswith("/timeout")
     assert fault.value.error.status == 408
     assert mcp_peer.happened.get(timeout=30) == "began y"
