@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import httpx
@@ -86,6 +87,18 @@ class Shop:
             )
 
         await came(runs)
+
+    async def listens(self, *executions: str) -> None:
+        """Wait until each is told of what comes. A step that runs may have yet to begin to listen."""
+
+        async def tells(execution: str) -> bool:
+            workflow = (await self.execution(execution))["workflow_id"]
+            told = (await self.owner.get(f"/workflows/{workflow}/events", params={"page_size": 100})).json()["items"]
+            began = {each["execution_id"] for each in told if each["type"] == "workflow.correlation-started"}
+            return execution in began
+
+        for execution in executions:
+            await came(partial(tells, execution))
 
     async def logs(self, workflow: str, **filters: str) -> list[Any]:
         answer = await self.owner.get(f"/workflows/{workflow}/logs", params={"page_size": 100, **filters})

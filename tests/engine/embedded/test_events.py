@@ -1,6 +1,8 @@
 """Events: who is told of them, once, also across a restart; and where emitted ones go."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,6 +13,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.engine.embedded import sinks
+from penstock.engine.embedded.host import EmbeddedHost
+from penstock.engine.embedded.inbox import Inbox
+from penstock.engine.embedded.listener import Listener
+from penstock.engine.host import Step
 from penstock.storage import Statement
 from penstock.storage.engine_tables import inbox
 from tests.conftest import Serve
@@ -41,14 +47,13 @@ async def test_every_listener_gets_an_event_once_and_those_of_other_projects_nev
             "do: [{tell: {emit: {event: {with: {source: 'https://x.example', type: placed, data: {n: 1}}}}}}]",
         )
         first, second, other = await here.trigger(ask), await here.trigger(ask), await here.trigger(stranger)
-        for id_ in (first, second, other):
-            await here.at(id_, "ask")
+        await here.listens(first, second, other)
         await here.run(emitter)
         assert (await here.ended(first))["output_data"] == [{"n": 1}]
         assert (await here.ended(second))["output_data"] == [{"n": 1}]
         # It was consumed: who listens later waits for the next one.
         third = await here.trigger(ask)
-        await here.at(third, "ask")
+        await here.listens(third)
         await here.send("placed", {"n": 2})
         assert (await here.ended(third))["output_data"] == [{"n": 2}]
         assert (await here.execution(other))["status"] == "running"
@@ -66,6 +71,33 @@ async def test_an_event_that_came_first_is_kept_until_it_expires(serve: Serve) -
         await here.at(late, "ask")
         await here.send("late", {"n": 3})
         assert (await here.ended(late))["output_data"] == [{"n": 3}]
+
+
+async def test_who_is_back_last_after_a_restart_hears_what_the_others_have_consumed_meanwhile(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listens, may_listen = Inbox.listen, asyncio.Event()
+
+    @asynccontextmanager
+    async def late(self: Inbox, host: EmbeddedHost, step: Step) -> AsyncIterator[Listener]:
+        if host.execution.id == second:
+            await may_listen.wait()
+        async with listens(self, host, step) as found:
+            yield found
+
+    async with shop(serve) as here:
+        ask = await here.workflow("ask", _ONE % "placed")
+        await here.send("placed", {"n": 1}, id="before")
+        assert (await here.run(ask))["output_data"] == [{"n": 1}]
+        first, second = await here.trigger(ask), await here.trigger(ask)
+        await here.listens(first, second)
+    monkeypatch.setattr(Inbox, "listen", late)
+    async with reopened(serve, here) as there:
+        await there.send("placed", {"n": 2}, id="meanwhile")
+        assert (await there.ended(first))["output_data"] == [{"n": 2}]
+        await came(lambda: _all_handled(there))
+        may_listen.set()
+        assert (await there.ended(second))["output_data"] == [{"n": 2}]
 
 
 _ALL = """

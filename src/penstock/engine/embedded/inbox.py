@@ -61,8 +61,11 @@ _kept = (
     .limit(_KEPT_AT_ONCE)
 )
 _KEPT = Statement(_kept.where(inbox.c.consumed == false()))
-# Who listened before a crash was offered these, and may not have come to decide.
-_KEPT_OR_UNHANDLED = Statement(_kept.where(or_(inbox.c.consumed == false(), inbox.c.handled == false())))
+# Who listened before a crash was offered what is not handled, and may not have come to decide; and what came since it
+# began to listen is for it, too, whoever was there again sooner and has consumed it.
+_KEPT_AND_MISSED = Statement(
+    _kept.where(or_(inbox.c.consumed == false(), inbox.c.handled == false(), inbox.c.id > bindparam("since")))
+)
 _HANDLED = Statement(update(inbox).where(inbox.c.id == bindparam("id_")).values(handled=true()))
 
 
@@ -202,15 +205,16 @@ class Inbox:
             return None if row is None else self._opened(number, execution.project_id, str(row["event"]))
 
         listener = Listener(self._parts.writer, execution.id, step.position, host.sealed, read)
-        if not earlier:
-            step.state = step.state | {"listening": True}
-            host.remembered(step)
-            self._tell(host, step)
         # Registered before it looks at what is kept: an event that comes in between is then seen twice, not never.
         self._listeners[execution.project_id].add(listener)
         try:
             with self._parts.slots.lent(execution.id, for_others=True):
-                await self._begin(listener, execution, earlier=earlier)
+                last = await self._newest()
+                if not earlier:
+                    step.state = step.state | {"listening": True, "since": last}
+                    host.remembered(step)
+                    self._tell(host, step)
+                await self._begin(listener, execution, last, since=step.state.get("since", last) if earlier else None)
                 yield listener
         finally:
             self._listeners[execution.project_id].discard(listener)
@@ -220,18 +224,21 @@ class Inbox:
             if not host.abandoned:
                 listener.end()
 
-    async def _begin(self, listener: Listener, execution: Execution, *, earlier: bool) -> None:
-        if earlier:
+    async def _newest(self) -> int:
+        row = await self._parts.database.one(_LAST)
+        return int(row[0]) if row is not None and row[0] is not None else 0
+
+    async def _begin(self, listener: Listener, execution: Execution, last: int, *, since: int | None) -> None:
+        """`since`: of one that listened before, the last event that was there when it began to."""
+        if since is not None:
             rows = await self._parts.database.all(statements.CONSUMED, execution_id=execution.id)
             listener.recall((int(number), event) for position, number, event in rows if position == listener.position)
-        row = await self._parts.database.one(_LAST)
-        last = int(row[0]) if row is not None and row[0] is not None else 0
-        kept = _KEPT_OR_UNHANDLED if earlier else _KEPT
-        await listener.begin(self._kept(kept, execution.project_id, last), last)
+        await listener.begin(self._kept(execution.project_id, last, since), last)
 
-    async def _kept(self, kept: Statement, project_id: str, last: int) -> AsyncIterator[Offered]:
+    async def _kept(self, project_id: str, last: int, since: int | None) -> AsyncIterator[Offered]:
         database, after = self._parts.database, 0
-        while rows := await database.all(kept, project_id=project_id, now=now(), after=after, last=last):
+        kept, given = (_KEPT, {}) if since is None else (_KEPT_AND_MISSED, {"since": since})
+        while rows := await database.all(kept, project_id=project_id, now=now(), after=after, last=last, **given):
             await asyncio.sleep(0)  # a hundred thousand that nobody wants keep nobody waiting
             for row in rows:
                 after = int(row["id"])
