@@ -19,6 +19,7 @@ from tests.conformance.peers import Address
 
 CASES = Path(__file__).parent / "cases"
 PLACEHOLDER = "http://stand-in"
+PATIENCE = 180  # seconds for one case; most take milliseconds, on a machine that has nothing else to do
 Json = dict[str, Any]
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from penstock.dsl.check import check, errors
-from tests.conformance.case import Case, cases, expect
+from tests.conformance.case import PATIENCE, Case, cases, expect
 from tests.conformance.local import LocalRunner
 from tests.conformance.stand_in import StandIn
 
@@ -22,4 +22,4 @@ def test_case(case: Case, runner: asyncio.Runner, local: LocalRunner, services: 
     address = services.for_run()
     for text in (case.text(address), *case.other_texts(address)):
         assert not errors(check(text)), "the definition itself is not valid"
-    expect(case, runner.run(asyncio.wait_for(local.run(case, address), 30)))
+    expect(case, runner.run(asyncio.wait_for(local.run(case, address), PATIENCE)))

@@ -9,7 +9,7 @@ from penstock.dsl.build import workflow_of
 from penstock.dsl.check import check, errors
 from tests import SPECIFICATION
 from tests.conformance.api import ApiRunner
-from tests.conformance.case import Runner
+from tests.conformance.case import PATIENCE, Runner
 from tests.conformance.features import Scenario, hold, scenarios
 from tests.conformance.local import LocalRunner
 from tests.conformance.stand_in import StandIn
@@ -39,7 +39,7 @@ def test_scenario_through_the_api(
 
 
 def _hold(scenario: Scenario, runner: asyncio.Runner, host: Runner, services: StandIn) -> None:
-    outcome = runner.run(asyncio.wait_for(host.run(scenario.case, services.for_run()), 60))
+    outcome = runner.run(asyncio.wait_for(host.run(scenario.case, services.for_run()), PATIENCE))
     for said, argument in scenario.promises:
         hold(said, argument, outcome)
 

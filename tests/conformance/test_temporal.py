@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from tests.conformance.api import ApiRunner
-from tests.conformance.case import Case, cases, expect
+from tests.conformance.case import PATIENCE, Case, cases, expect
 from tests.conformance.stand_in import StandIn
 from tests.engine.temporal.workers import Histories
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
 def test_case(case: Case, runner: asyncio.Runner, on_temporal: ApiRunner, services: StandIn) -> None:
-    expect(case, runner.run(asyncio.wait_for(on_temporal.run(case, services.for_run()), 60)))
+    expect(case, runner.run(asyncio.wait_for(on_temporal.run(case, services.for_run()), PATIENCE)))
 
 
 def test_every_history_is_walked_again_in_the_same_way(
@@ -20,5 +20,5 @@ def test_every_history_is_walked_again_in_the_same_way(
 ) -> None:
     """What a worker does that takes over from another: those of the cases that ran before this, and of one more."""
     runner.run(on_temporal.run(cases()[0], services.for_run()))
-    replayed = runner.run(asyncio.wait_for(histories(), 120))
+    replayed = runner.run(asyncio.wait_for(histories(), 10 * PATIENCE))
     assert replayed > 0
