@@ -3,26 +3,27 @@
 import asyncio
 import os
 import signal
-import time
+import subprocess
+import sys
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from penstock.engine.embedded import lease
 from penstock.engine.embedded.lease import Lease, LeaseLost
 from penstock.storage import Database, Unavailable, open_database
 from penstock.streams import ExecutionChange, append
-from tests.acceptance.server import halt
+from tests.acceptance.server import PATIENCE, halt
 from tests.chaos.peers import CountingService, counting
 from tests.engine.embedded.servers import Node, Project, node, project_on, until
 
 pytestmark = pytest.mark.anyio
 
-SOON = 5.0  # seconds; two on a machine that has nothing else to do
-TAKEOVER = 10.0
 ROUNDS = 32
 
 LISTENER = "do: [{hear: {listen: {to: {one: {with: {type: test.said}}}}, output: {as: '${ {heard: .[0]} }'}}}]"
@@ -64,45 +65,42 @@ async def test_what_is_asked_of_the_server_that_waits_is_done_by_the_one_that_ru
         listener = await project.workflow("listener", LISTENER)
 
         async with second.client.stream("GET", f"/workflows/{quick['id']}/events/stream") as stream:
-            began = time.monotonic()
             done = await second.ended(await second.trigger(quick, {"n": 1}))
             assert done["output_data"] == {"n": 2}
-            async with asyncio.timeout(SOON):
+            async with asyncio.timeout(PATIENCE):
                 async for line in stream.aiter_lines():
                     if line == "event: workflow.completed":
                         break
-        assert time.monotonic() - began < SOON
 
         asleep = await second.trigger(sleeper)
         await until(lambda: _runs(second, asleep))
         for what, paused in (("pause", True), ("pause", True), ("resume", False)):
-            began = time.monotonic()
-            answer = await second.made(f"/executions/{asleep}/{what}", None)
-            assert ("paused_at" in answer["metadata"]) is paused
-            assert time.monotonic() - began < SOON
-        began = time.monotonic()
-        assert (await second.made(f"/executions/{asleep}/cancel", None))["status"] == "cancelled"
-        assert time.monotonic() - began < SOON
+            # It answers within seconds, with what there is by then.
+            await second.made(f"/executions/{asleep}/{what}", None)
+            await until(partial(_is_paused, second, asleep, paused))
+        await second.made(f"/executions/{asleep}/cancel", None)
+        assert (await second.ended(asleep))["status"] == "cancelled"
 
         hearing = await second.trigger(listener)
         await until(lambda: _runs(second, hearing))
         event = {"specversion": "1.0", "id": "1", "source": "/test", "type": "test.said", "data": 42}
         headers = {"Content-Type": "application/cloudevents+json"}
-        began = time.monotonic()
         answer = await second.client.post(f"/projects/{project.id}/events", json=event, headers=headers)
         assert answer.status_code == 202, answer.text
         assert (await second.ended(hearing))["output_data"] == {"heard": 42}
-        assert time.monotonic() - began < SOON
         assert (first.turns, second.turns) == (1, 0)
 
-        # An orderly end: the other one need not wait to see that it is gone.
         assert await first.server.stop() == 0
-        assert await until(lambda: second.turns == 1) < 2.0
+        await until(lambda: second.turns == 1)
         assert (await second.ended(await second.trigger(quick, {"n": 2})))["output_data"] == {"n": 3}
 
 
 async def _runs(at: Node, execution_id: str) -> bool:
     return bool((await at.execution(execution_id))["status"] == "running")
+
+
+async def _is_paused(at: Node, execution_id: str, paused: bool) -> bool:
+    return ("paused_at" in (await at.execution(execution_id))["metadata"]) is paused
 
 
 async def test_one_that_comes_to_a_halt_is_followed_by_the_other_and_writes_nothing_when_it_awakes(
@@ -115,7 +113,7 @@ async def test_one_that_comes_to_a_halt_is_followed_by_the_other_and_writes_noth
             await until(lambda: len(service.requests) > 3)
             await halt(first.server, database_url)
             halted = len(service.requests)
-            assert await until(lambda: second.turns == 1) < TAKEOVER
+            await until(lambda: second.turns == 1)
             await until(lambda: len(service.requests) > halted + 2)
 
             os.kill(first.server.process.pid, signal.SIGCONT)
@@ -124,9 +122,8 @@ async def test_one_that_comes_to_a_halt_is_followed_by_the_other_and_writes_noth
             assert (await first.ended(await first.trigger(quick, {"n": 1})))["output_data"] == {"n": 2}
             assert (first.turns, second.turns) == (1, 1)
 
-            # Killed, it is followed at once: on one machine a process that is gone is seen to be gone.
             await second.server.kill()
-            assert await until(lambda: first.turns == 2) < TAKEOVER
+            await until(lambda: first.turns == 2)
             ended = await first.ended(calls)
             assert (ended["status"], ended["output_data"]) == ("completed", {"n": 1, "count": ROUNDS})
             times = Counter(request["key"] for request in service.requests)
@@ -135,7 +132,7 @@ async def test_one_that_comes_to_a_halt_is_followed_by_the_other_and_writes_noth
             assert sum(times.values()) - len(times) <= 2
 
 
-async def test_killed_and_started_again_it_goes_on_within_seconds(tmp_path: Path, database_url: str) -> None:
+async def test_killed_and_started_again_it_goes_on(tmp_path: Path, database_url: str) -> None:
     with counting(tmp_path) as service:
         async with node(tmp_path / "one", database_url) as first:
             project = await project_on(first)
@@ -146,7 +143,7 @@ async def test_killed_and_started_again_it_goes_on_within_seconds(tmp_path: Path
         died_at = len(service.requests)
         async with node(tmp_path / "one", database_url) as again:
             again.client.headers["Authorization"] = token
-            assert await until(lambda: len(service.requests) > died_at) < 5.0
+            await until(lambda: len(service.requests) > died_at)
             assert (await again.ended(calls))["output_data"] == {"n": 1, "count": 12}
         times = Counter(request["key"] for request in service.requests)
         assert (len(times), sum(times.values()) <= 13) == (12, True)
@@ -167,13 +164,27 @@ async def test_who_was_overtaken_cannot_write(database: Database) -> None:
         assert await two.require(tx) == 1
 
 
-async def test_who_holds_it_already_need_not_wait_for_it(database: Database) -> None:
-    lease = Lease(database)
-    await lease.acquire()
-    fence = lease.fence
-    async with asyncio.timeout(2):
-        await lease.acquire()
-    assert lease.fence == fence + 1
+@pytest.fixture
+def nobody_is_ever_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who would wait to see that the holder is gone waits in vain."""
+    monkeypatch.setattr(lease, "PATIENCE", 3600.0)
+
+
+@pytest.mark.usefixtures("nobody_is_ever_missed")
+async def test_who_holds_it_already_or_finds_it_given_back_or_its_holder_s_process_gone_need_not_wait_for_it(
+    database: Database,
+) -> None:
+    one, two, three = Lease(database), Lease(database), Lease(database)
+    async with asyncio.timeout(PATIENCE):
+        await one.acquire()
+        await one.acquire()
+        await one.let_go()
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+            two._me = f"{lease._this_machine()} {process.pid} {lease._start_of(process.pid)} it"
+            await two.acquire()
+            process.kill()
+        await three.acquire()
+    assert (one.fence, two.fence, three.fence) == (3, 4, 5)
 
 
 async def test_a_halt_of_one_who_tells_does_not_keep_others_from_telling(postgresql_url: str) -> None:
@@ -182,7 +193,7 @@ async def test_a_halt_of_one_who_tells_does_not_keep_others_from_telling(postgre
     change = ExecutionChange(str(uuid.UUID(int=0)), 0, None, None)
 
     async def say_nothing_until_another_has_told() -> None:
-        async with asyncio.timeout(TAKEOVER), halted.transaction() as tx:
+        async with asyncio.timeout(PATIENCE), halted.transaction() as tx:
             await append(tx, executions=[change])
             async with other.transaction() as its_own:
                 await append(its_own, executions=[change])
@@ -204,7 +215,7 @@ async def test_a_halt_within_a_transaction_does_not_keep_the_lease_from_others(p
         two = Lease(other)
 
         async def say_nothing_until_it_is_taken() -> None:
-            async with asyncio.timeout(TAKEOVER), halted.transaction() as tx:
+            async with asyncio.timeout(PATIENCE), halted.transaction() as tx:
                 await one.require(tx)
                 await two.acquire()
 

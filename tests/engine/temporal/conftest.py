@@ -4,6 +4,14 @@ import secrets
 
 import pytest
 
+from penstock.engine.temporal import engine
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who cancels or pauses is answered when it is done, however busy the machine is."""
+    monkeypatch.setattr(engine, "_PATIENCE", 60.0)
+
 
 @pytest.fixture
 def task_queue() -> str:

@@ -83,7 +83,7 @@ async def test_executions_end_with_the_build_that_began_them_and_new_ones_begin_
             await until(lambda: _NEWEST in new.log.read_text())
             async with _working(Worker(tmp_path, database_url, settings, builds[0])) as old:
                 after = await shop.trigger(workflow)
-                await shop.at(after, "hear")
+                await shop.listens(before, after)
                 await shop.send("go")
                 for execution in (before, after):
                     assert (await shop.ended(execution))["output_data"] == {"b": 2}
@@ -108,7 +108,7 @@ async def test_an_execution_ends_with_its_own_version_of_the_workflow_whatever_w
             await shop.deploy(workflow)
         async with working(database=database_url, **on_temporal):  # which has nothing in memory
             after = await shop.trigger(workflow)
-            await shop.at(after, "hear")
+            await shop.listens(before, after)
             await shop.send("go")
             assert (await shop.ended(before))["output_data"] == {"b": 2}
             assert (await shop.ended(after))["output_data"] == {"b": 11}
