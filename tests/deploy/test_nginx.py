@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 import threading
 import uuid
@@ -15,6 +16,7 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from penstock.platform.access import ROUTES
 from tests.acceptance.server import PATIENCE, Server, until
 from tests.deploy import nginx
 from tests.deploy.nginx import NAME, Nginx
@@ -137,7 +139,7 @@ async def test_a_body_over_the_limit_is_the_same_problem_from_nginx_as_from_a_se
         answer = await client.post("/api/v1/auth/login", content=b"x" * (1024 * 1024 + 1))
         fits = await client.post("/api/v1/auth/login", content=b"x" * (1024 * 1024))
     server = next(server for server in site.servers.values() if server.process.poll() is None)
-    async with httpx.AsyncClient(base_url=server.announced()) as client:
+    async with httpx.AsyncClient(base_url=server.announced(), timeout=PATIENCE) as client:
         direct = await client.post("/api/v1/auth/login", content=b"x" * (1024 * 1024 + 1))
     assert (answer.status_code, direct.status_code, fits.status_code) == (413, 413, 400)
     assert answer.headers["content-type"] == direct.headers["content-type"] == "application/problem+json"
@@ -150,7 +152,7 @@ async def test_plain_http_is_sent_to_https_and_metrics_are_for_nobody_outside(si
     async with site.client() as client:
         assert (await client.get("/metrics")).status_code == 403
         assert (await client.get("/readyz")).json() == {"status": "ready"}
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=PATIENCE) as client:
         answer = await client.get(f"{site.nginx.plain}/docs?a=b", headers={"Host": NAME})
     assert (answer.status_code, answer.headers["location"]) == (301, f"https://{NAME}/docs?a=b")
 
@@ -185,6 +187,14 @@ async def test_a_stream_hears_what_another_server_was_asked_and_resumes_when_its
         path = f"/api/v1/workflows/{person.workflow}/events?page_size=100"
         stored = [each["id"] for each in (await person.client.get(path)).json()["items"] if each["execution_id"]]
         assert [each["id"] for each in seen] == sorted(stored), "everything once, in order"
+
+
+def test_every_stream_that_there_is_is_passed_on_as_one() -> None:
+    place = re.search(r"location ~ (\S+) \{[^}]*proxy_buffering off", nginx.CONFIGURATION.read_text())
+    assert place is not None
+    streams = [f"/api/v1{path}".replace("{id}", "0") for _, path in ROUTES if path.endswith("/stream")]
+    assert len(streams) >= 4
+    assert [path for path in streams if not re.search(place[1], path)] == []
 
 
 @asynccontextmanager

@@ -96,6 +96,16 @@ async def until_all(person: Person, workflow: str, holds: Callable[[Any], bool])
             await asyncio.sleep(0.05)
 
 
+async def until_listening(person: Person, workflow: str, executions: set[str]) -> None:
+    """Who comes to listen when one of the others has consumed the event waits for the next."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            told = await person.get(f"/workflows/{workflow}/events?page_size=100&type=workflow.correlation-started")
+            if executions <= {each["execution_id"] for each in told["items"]}:
+                return
+            await asyncio.sleep(0.05)
+
+
 async def test_what_was_acknowledged_before_a_backup_goes_on_elsewhere(
     tmp_path: Path, moved: tuple[str, Callable[[], str]]
 ) -> None:
@@ -127,6 +137,7 @@ async def test_what_was_acknowledged_before_a_backup_goes_on_elsewhere(
         assert (await ann.get(f"/companies/{company['id']}/audit"))["total"] >= audited
         restored = {each["id"] for each in await until_all(ann, workflow, lambda _: True)}
         assert acknowledged <= restored <= acknowledged | meanwhile
+        await until_listening(ann, workflow, restored)
         event = {"specversion": "1.0", "id": "1", "source": "test", "type": "go", "data": {}}
         headers = {"Content-Type": "application/cloudevents+json"}
         answer = await ann.client.post(f"/projects/{project['id']}/events", json=event, headers=headers)

@@ -86,6 +86,7 @@ async def test_servers_of_the_version_before_go_on_until_they_are_replaced_and_c
             asked += [(await made(each, f"/workflows/{workflow}/trigger", {}))["id"] for each in turns]
             assert await old.stop() == 0
             asked.append((await made(replacing, f"/workflows/{workflow}/trigger", {}))["id"])
+            await until_listening(replacing, workflow, asked)
             event = {"specversion": "1.0", "id": "1", "source": "test", "type": "go"}
             kind = {"Content-Type": "application/cloudevents+json"}
             await made(replacing, f"/projects/{project['id']}/events", event, **kind)
@@ -94,6 +95,17 @@ async def test_servers_of_the_version_before_go_on_until_they_are_replaced_and_c
     assert code == 1
     assert "written by a newer Penstock" in said
     assert "Traceback" not in said
+
+
+async def until_listening(client: httpx.AsyncClient, workflow: str, execution_ids: list[str]) -> None:
+    """Who comes to listen when one of the others has consumed the event waits for the next."""
+    path, of = f"/api/v1/workflows/{workflow}/events", {"type": "workflow.correlation-started", "page_size": "100"}
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            told = (await client.get(path, params=of)).json()["items"]
+            if set(execution_ids) <= {each["execution_id"] for each in told}:
+                return
+            await asyncio.sleep(0.05)
 
 
 async def until_ended(client: httpx.AsyncClient, execution_ids: list[str]) -> None:
