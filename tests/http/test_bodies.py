@@ -107,6 +107,25 @@ async def test_a_wrong_member_is_pointed_at(client: httpx.AsyncClient) -> None:
     assert answer.json()["errors"] == [{"path": "/email", "message": "given twice"}]
 
 
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"", "it is empty"),
+        (b'{"name": "a",}', "byte 13"),
+        (b'{"name": "a"} x', "trailing characters"),
+        (b'{"name": "\xff"}', "UTF-8"),
+    ],
+)
+async def test_what_is_no_json_is_told_where(client: httpx.AsyncClient, body: bytes, says: str) -> None:
+    answer = await send(client, body, JSON, "/project")
+    assert (answer.status_code, says in answer.json()["detail"]) == (400, True), answer.text
+
+
+async def test_a_missing_member_is_pointed_at(client: httpx.AsyncClient) -> None:
+    answer = await send(client, b'{"email": "ada@example.com"}', JSON, "/api/v1/auth/login")
+    assert answer.json()["errors"] == [{"path": "/password", "message": "is missing"}]
+
+
 @pytest.mark.parametrize("kind", ["text/plain", "application/jsonx", "garbage", ";;", "multipart/mixed"])
 async def test_another_language_is_415(client: httpx.AsyncClient, kind: str) -> None:
     answer = await send(client, b"email=a@example.com", kind)

@@ -130,6 +130,30 @@ async def test_a_method_that_is_not_there_is_405_with_those_that_are(client: htt
     assert {"GET", "POST"} <= set(answer.headers["allow"].replace(" ", "").split(","))
 
 
+async def test_head_is_answered_as_get_is_without_the_body(client: httpx.AsyncClient) -> None:
+    for url in ("/healthz", "/readyz", "/openapi.json", "/project", "/nowhere", "/api/v1/companies"):
+        whole, head = await client.get(url), await client.head(url)
+        same = ("content-type", "content-length")
+        assert (head.status_code, head.content) == (whole.status_code, b""), url
+        assert [head.headers[name] for name in same] == [whole.headers[name] for name in same], url
+
+
+async def test_head_of_a_stream_ends(client: httpx.AsyncClient) -> None:
+    token = (await client.post("/api/v1/auth/register", json=ACCOUNT)).json()["access_token"]
+    head = await client.head("/api/v1/events/stream", headers={"authorization": f"Bearer {token}"})
+    assert (head.status_code, head.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+
+
+@pytest.mark.parametrize("url", ["/user/auth", "/user/signout", "/api/v1/auth/oauth2/google/callback"])
+async def test_who_only_looks_ahead_signs_nobody_in_or_out(client: httpx.AsyncClient, url: str) -> None:
+    assert (await client.head(url)).status_code == 405
+
+
+async def test_a_401_of_the_api_says_how_to_sign_in(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/api/v1/auth/me")).headers["www-authenticate"] == "Bearer"
+    assert "www-authenticate" not in (await client.get("/user/get")).headers
+
+
 async def test_a_body_over_the_limit_is_refused_by_its_length_before_it_is_read(serve: Serve) -> None:
     async with serve(max_body=2048) as client:
         for length in ("2049", "9" * 5000):

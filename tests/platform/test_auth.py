@@ -217,3 +217,4 @@ class TestProfile:
         assert (await ada.put("/auth/me", {"email": "x@y.zz"})).status_code == 400
         assert (await ada.put("/auth/me", {"display_name": None})).status_code == 400
         assert (await ada.put("/auth/me", {"display_name": "\0"})).status_code == 400
+        assert (await ada.put("/auth/me", {"display_name": "  "})).json()["display_name"] == ""

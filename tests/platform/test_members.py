@@ -124,6 +124,7 @@ async def test_bodies_that_are_not_valid_and_users_that_do_not_exist(acme: Acme)
         ({"user_id": 1, "role": "viewer"}, 400),
         ({"user_id": acme.ids["editor"], "role": "king"}, 400),
         ({"user_id": acme.ids["editor"], "role": "Viewer"}, 400),
+        ({"user_id": acme.ids["editor"], "role": "v\u0131ewer"}, 400),  # whose capital is an I
         ({"user_id": acme.ids["editor"], "role": ""}, 400),
         ({"user_id": acme.ids["editor"], "role": "viewer", "company_id": acme.north}, 400),
         ({"user_id": uuid7(), "role": "viewer"}, 404),

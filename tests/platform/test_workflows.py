@@ -441,6 +441,9 @@ class TestLifecycle:
         assert (changed["version"], changed["deployed_version"], changed["status"]) == (2, 1, "active")
         assert (await scene.owner.post(f"{path}/deploy")).json()["deployed_version"] == 2
         assert await count(database_of(scene.client), "events", "type = 'workflow.deployed'") == 2
+        # Who believes that this would bring back version 1 must not be told that it did.
+        assert (await scene.owner.post(f"{path}/deploy", {"version": 1})).status_code == 400
+        assert (await scene.owner.post(f"{path}/deploy", {})).json()["deployed_version"] == 2
 
     async def test_an_invalid_definition_is_not_deployed_and_all_that_is_wrong_is_said(self, scene: Scene) -> None:
         workflow = await scene.workflow(config_yaml="document: {}\ndo:\n  - a: {jump: 1}\n")
@@ -505,9 +508,11 @@ class TestLifecycle:
         path, engine = f"/workflows/{workflow['id']}", _Engine()
         _with_engine(scene, engine)
         assert (await scene.owner.post(f"{path}/deploy")).json()["status"] == "active"
+        database = database_of(scene.client)
+        await _execution(database, workflow["id"], "running")
         assert (await scene.owner.post(f"{path}/stop", {"cancel_running": True})).json()["status"] == "stopped"
         assert engine.asked == [("deploy", workflow["id"], 1), ("stop", workflow["id"], True)]
-        database = database_of(scene.client)
+        assert await count(database, "audit_entries", "action = 'execution.cancel'") == 1
         assert await count(database, "events", "type IN ('workflow.deployed', 'workflow.stopped')") == 2
 
     @pytest.mark.parametrize("verb", ["deploy", "stop"])

@@ -83,6 +83,8 @@ def problem_answer(problem: Problem, call: "Call", path: str) -> Answer:
         # Document 1's clients read the message here. A header is one line of ASCII; the name of a field, which the
         # caller chose, may be part of it.
         headers["Status"] = _UNPRINTABLE.sub(" ", problem.detail.encode("ascii", "replace").decode()[:500])
+    elif problem.status == 401 and path.startswith("/api/"):
+        headers["WWW-Authenticate"] = "Bearer"  # RFC 9110, 15.5.2: a 401 says how to sign in
     return Answer(problem.status, _encode(problem.document(call.request_id)), "application/problem+json", headers)
 
 

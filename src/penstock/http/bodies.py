@@ -1,6 +1,7 @@
 """Reads the bodies of `/user/*`: form data or JSON of the same members, every value plain text in the end."""
 
 import json
+import re
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -12,6 +13,11 @@ from penstock.problems import FieldError, Invalid, WrongType
 
 T = TypeVar("T", bound=msgspec.Struct)
 _MOST_FIELDS = 50
+_MISSING = re.compile(r"Object missing required field `(.+)`")
+
+
+class _Nothing(msgspec.Struct, forbid_unknown_fields=True):
+    pass
 
 
 class Form(dict[str, str]):
@@ -59,6 +65,11 @@ async def read_optional_json(request: Request[Any, Any, Any], kind: type[T]) -> 
     return await read_json(request, kind) if await read_body(request) else kind()
 
 
+async def read_nothing(request: Request[Any, Any, Any]) -> None:
+    """Where there is nothing to say: what was said all the same was meant to do something."""
+    await read_optional_json(request, _Nothing)
+
+
 async def read_json(request: Request[Any, Any, Any], kind: type[T]) -> T:
     """A JSON body of exactly these members; what is wrong with it is said member by member."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -76,6 +87,9 @@ def _misfit(error: msgspec.ValidationError) -> Invalid:
     """`Expected `str`, got `int` - at `$.a.b[0]`` as a JSON pointer and a sentence."""
     message, _, where = str(error).partition(" - at `$")
     path = where.removesuffix("`").replace("[", "/").replace("]", "").replace(".", "/")
+    if missing := _MISSING.fullmatch(message):
+        errors = [FieldError(path + pointer(missing[1]), "is missing")]
+        return Invalid(f"the body is not valid: {errors[0].path} is missing", errors=errors)
     return Invalid(
         f"the body is not valid: {message}{f' at {path}' if path else ''}", errors=[FieldError(path, message)]
     )
@@ -131,11 +145,21 @@ def _json_object(body: bytes) -> dict[str, Any]:
         members = json.loads(body.decode(), object_pairs_hook=_members_once, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         # Not JSON, not UTF-8, a number of thousands of digits, or brackets nested by the thousand.
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be read"
-        raise Invalid(f"the body is not JSON: {reason}") from error
+        raise Invalid(f"the body is not JSON: {_unreadable(body, error)}") from error
     if not isinstance(members, dict):
         raise Invalid("expected a JSON object", errors=[FieldError("", "expected an object")])
     return members
+
+
+def _unreadable(body: bytes, error: Exception) -> str:
+    if not body.strip():
+        return "it is empty"
+    if isinstance(error, msgspec.DecodeError):
+        # `JSON is malformed: trailing comma in object (byte 12)`
+        return str(error).removeprefix("JSON is malformed: ")
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8"
+    return error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be read"
 
 
 def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The outermost layer of every application: each request gets an id, an origin, a bounded body, CORS headers,
 a line in the log and a place in the metrics. It knows no routes and no accounts."""
 
+import asyncio
 import re
 import time
 from collections.abc import Callable
@@ -100,7 +101,7 @@ class Edge:
             elif _length(call.headers.get(b"content-length", b"")) > self._most:
                 raise TooLarge(f"the body may have {self._most} bytes at most")
             else:
-                await self.app(scope, self._bounded(receive), send_with_headers)
+                await self._answer(call, scope, receive, send_with_headers)
         except Exception as error:
             # Whatever the application did not answer by itself. Once an answer has begun, it can only be cut off.
             if status:
@@ -151,6 +152,28 @@ class Edge:
             (b"access-control-expose-headers", b"X-Request-ID, Status, Location, ETag, Retry-After"),
             (b"vary", b"Origin"),
         ]
+
+    async def _answer(self, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
+        if call.method != "HEAD" or scope["path"].startswith("/user/") or "/auth/" in scope["path"]:
+            await self.app(scope, self._bounded(receive), send)
+            return
+        # The answer of GET without its body; not where a GET signs in or out, which who looks ahead must not do.
+        begun = asyncio.Event()
+
+        async def send_head(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body", "body": b""})
+                begun.set()
+
+        async def nobody_reads() -> Any:
+            # A stream ends when its reader is gone.
+            await begun.wait()
+            return {"type": "http.disconnect"}
+
+        read = scope | {"method": "GET"}
+        await self.app(read, nobody_reads, send_head)
+        scope["path_template"] = read.get("path_template", "unmatched")
 
     def _bounded(self, receive: Receive) -> Receive:
         """A body sent in chunks has no length beforehand, so it is counted as it comes."""

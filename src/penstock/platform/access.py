@@ -320,7 +320,7 @@ async def guard(request: Request[Any, Any, Any]) -> None:
     id_ = scope["path_params"][need.param]
     access = await resolve(parts.database, caller, need.resource, id_)
     if access is None:
-        raise NotFound(f"there is no such {need.resource.replace('_', ' ')}")
+        raise NotFound(f"there is no such {_word(need, scope['path_template'])}")
     scope["access"] = access
     scope["target"] = need.resource, id_
     if access.role is None or need.role is None or access.role < need.role:
@@ -345,6 +345,13 @@ def _write_ids_small(path_params: dict[str, Any]) -> None:
     """The one place where an id is normalised: PostgreSQL compares UUIDs, SQLite their text."""
     for name in _IDS & path_params.keys():
         path_params[name] = path_params[name].lower()
+
+
+def _word(need: Need, path: str) -> str:
+    """What the path calls the resource: an organization is a company with a parent."""
+    if f"/organizations/{{{need.param}" in path:
+        return "organization"
+    return str(need.resource).replace("_", " ")
 
 
 def _explain(role: Role | None, need: Need) -> str:

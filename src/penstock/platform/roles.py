@@ -17,8 +17,9 @@ class Role(IntEnum):
 
 
 def parse_role(text: str) -> Role:
-    try:
-        return Role[text.upper()] if text == text.lower() else Role["?"]
-    except KeyError as error:
-        message = "expected viewer, editor, admin or owner"
-        raise Invalid(f"role: {message}", errors=[FieldError("/role", message)]) from error
+    for role in Role:
+        # Not by `upper()`: the Turkish dotless i turns into an I.
+        if text == role.label:
+            return role
+    message = "expected viewer, editor, admin or owner"
+    raise Invalid(f"role: {message}", errors=[FieldError("/role", message)])

@@ -112,6 +112,11 @@ def _user(row: Row) -> User:
     )
 
 
+def _display_name(text: str) -> str:
+    """Nobody needs one; white space alone is none."""
+    return valid_text(text.strip(), "display_name", 255)
+
+
 @post(
     "/auth/register",
     before_request=guard,
@@ -128,7 +133,7 @@ async def register(request: Req) -> Answer:
         call_of(request),
         email=body.email,
         password=body.password,
-        display_name=valid_text(body.display_name, "display_name", 255),
+        display_name=_display_name(body.display_name),
     )
     return json(pair, status=201)
 
@@ -224,7 +229,7 @@ async def update_me(request: Req) -> Answer:
         row = await tx.one(_USER, id=caller.id)
         assert row is not None  # noqa: S101
         before = _user(row)
-        name = before.display_name if body.display_name is UNSET else valid_text(body.display_name, "display_name", 255)
+        name = before.display_name if body.display_name is UNSET else _display_name(body.display_name)
         avatar = before.avatar_url if body.avatar_url is UNSET else valid_text(body.avatar_url, "avatar_url", 2048)
         if (name, avatar) == (before.display_name, before.avatar_url):
             return json(before)

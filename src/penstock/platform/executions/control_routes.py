@@ -6,7 +6,7 @@ from litestar import Request, post
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
-from penstock.http.bodies import read_optional_json
+from penstock.http.bodies import read_nothing, read_optional_json
 from penstock.http.openapi import answer, json_body, problems
 from penstock.platform.access import access_of, guard
 from penstock.platform.executions import control
@@ -31,6 +31,7 @@ _ENDED = (409, "It has ended already, or this server has no engine.")
     responses={200: answer(Execution, "The execution.", EXECUTION)} | problems(_NONE, _ENDED),
 )
 async def pause(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
+    await read_nothing(request)
     return json(await control.pause(parts_of(request), call_of(request), access_of(request), id))
 
 
@@ -43,6 +44,7 @@ async def pause(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     responses={200: answer(Execution, "The execution.", EXECUTION)} | problems(_NONE, _ENDED),
 )
 async def resume(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
+    await read_nothing(request)
     return json(await control.resume(parts_of(request), call_of(request), access_of(request), id))
 
 

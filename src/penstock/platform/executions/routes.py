@@ -6,7 +6,7 @@ from litestar import Request, get, post
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
-from penstock.http.bodies import read_optional_json
+from penstock.http.bodies import read_nothing, read_optional_json
 from penstock.http.openapi import PAGING, PERIOD, Choices, Fields, answer, listed, problems, query
 from penstock.ids import is_uuid
 from penstock.platform.access import access_of, guard, resolve
@@ -147,6 +147,7 @@ async def read_execution(request: Req, id: FromPath[str]) -> Answer:  # noqa: A0
     | problems(_NONE, (409, "It has ended already.")),
 )
 async def cancel(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
+    await read_nothing(request)
     return json(await rules.cancel(parts_of(request), call_of(request), access_of(request), id.lower()))
 
 

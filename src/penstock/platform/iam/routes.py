@@ -7,7 +7,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
-from penstock.http.bodies import read_json
+from penstock.http.bodies import read_json, read_nothing
 from penstock.http.openapi import PAGING, answer, json_body, listed, problems, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.iam import grants, queries, rules
@@ -144,6 +144,7 @@ async def delete_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
     | problems(*_USUAL, (429, "Too many tests.")),
 )
 async def test_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
+    await read_nothing(request)
     return json(await rules.test(parts_of(request), call_of(request), access_of(request), id))
 
 

@@ -74,6 +74,8 @@ async def stop(parts: Parts, call: Call, access: Access, if_match: str, request:
         if not was_stopped:
             await _set_status(tx, call, access, before, "stopped", before.deployed_version)
         event = [] if was_stopped else [NewEvent(id_, "workflow.stopped", data={"version": before.deployed_version})]
+        if parts.engine is not None and request.cancel_running and (running := await count_unended(tx, id_)):
+            await audit.by(tx, call, access, "execution.cancel", None, {"workflow_id": id_, "count": running})
         if parts.engine is None:
             await append(tx, events=event)
             if request.cancel_running and (unended := await tx.all(queries.LOCK_UNENDED, workflow_id=id_)):

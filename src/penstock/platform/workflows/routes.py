@@ -6,7 +6,7 @@ from litestar import Request, delete, get, post, put
 from litestar.params import FromPath
 
 from penstock.http.answers import Answer, call_of, json
-from penstock.http.bodies import parse_query, read_json, read_optional_json
+from penstock.http.bodies import parse_query, read_json, read_nothing, read_optional_json
 from penstock.http.openapi import FORCE, PAGING, answer, json_body, listed, problems, query
 from penstock.platform.access import access_of, guard
 from penstock.platform.paging import Page, included
@@ -151,6 +151,7 @@ async def delete_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
     status_code=200,
 )
 async def deploy_workflow(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
+    await read_nothing(request)
     parts, call = parts_of(request), call_of(request)
     return _answer(await lifecycle.deploy(parts, call, access_of(request), _if_match(request)))
 
