@@ -1,5 +1,5 @@
-"""What cannot be had over plain HTTP, for workflows to call: gRPC, MCP and A2A services made with others' tools, Kafka's
-brokers, and a `docker` that is none. Each is started when a case first names it.
+"""What cannot be had over plain HTTP, for workflows to call: gRPC, MCP and A2A services made with others' tools, Kafka,
+and a `docker` that is none. Each is started when a case first names it.
 
 A definition names them by words that stand nowhere else: a port is no text, and has to be put in before it is checked.
 """

@@ -172,6 +172,24 @@ async def test_who_listens_is_told_when_no_broker_is_left(
     assert fault.value.error.title == "Not reachable"
 
 
+def awaited(coroutine: Any) -> list[str]:
+    return [coroutine.__name__, *awaited(coroutine.cr_await)] if hasattr(coroutine, "cr_await") else []
+
+
+async def test_who_is_cancelled_while_a_group_gathers_leaves_nothing_behind(cluster: Kafka, tmp_path: Path) -> None:
+    topic = cluster.topic("gathering")
+    async with working(files=tmp_path) as work:
+        before = asyncio.all_tasks()
+        listening = asyncio.create_task(taken(described(tmp_path, cluster.host, topic, "slow") | HEAR, work, 1))
+        # Brokers give others of a new group three seconds to come.
+        while not any("perform_group_join" in awaited(task.get_coro()) for task in asyncio.all_tasks()):
+            await asyncio.sleep(0)
+        listening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await listening
+        assert asyncio.all_tasks() == before
+
+
 async def test_an_answer_without_end_is_refused(tmp_path: Path) -> None:
     async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"\x7f\xff\xff\xff" + bytes(1000))

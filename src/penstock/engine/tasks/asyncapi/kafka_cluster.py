@@ -8,16 +8,13 @@ stands on what it calls its own: hence the narrow versions in pyproject.toml.
 import asyncio
 import logging
 import ssl
-import struct
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
-from weakref import ReferenceType
 
 import msgspec
-from aiokafka.abc import AbstractTokenProvider
 from aiokafka.client import AIOKafkaClient, ConnectionGroup
-from aiokafka.conn import AIOKafkaConnection, AIOKafkaProtocol, CloseReason, ScramAuthenticator
+from aiokafka.conn import CloseReason
 from aiokafka.errors import (
     IncompatibleBrokerVersion,
     KafkaConnectionError,
@@ -29,22 +26,23 @@ from aiokafka.errors import (
 )
 from aiokafka.protocol.metadata import MetadataRequest
 
-from penstock.egress import Egress
 from penstock.engine import faults
 from penstock.engine.tasks import reaching
+from penstock.engine.tasks.asyncapi.kafka_connection import Connection, Token
 from penstock.engine.tasks.asyncapi.target import Target
-from penstock.engine.tasks.event_stream import too_large
 from penstock.engine.tasks.work import Work
 
 # What goes wrong is raised where it matters, and told to whom it matters.
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 Given = TypeVar("Given")
 REQUEST_MS = 30_000
+_LEAVE_SECONDS = 2.0
 PATIENCE = 30.0  # seconds without any broker: one that is started anew comes back sooner
 _MOST_LOOKS = 10
 _BETWEEN_LOOKS = 0.2
 _FRAME_BESIDES = 1024 * 1024  # what an answer holds beside messages: names, and where everything is
-_MOST_ROUNDS = 100_000  # of SCRAM: the broker chooses, and we do the work
+_REFUSALS = (SaslAuthenticationFailed, UnsupportedSaslMechanismError, IncompatibleBrokerVersion)
+_FINAL = (401, 403, 495)  # trying again mends nothing: not let in, not allowed, no good certificate
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -57,7 +55,7 @@ class Access(msgspec.Struct, frozen=True):
 
 class Cluster(AIOKafkaClient):  # type: ignore[misc]
     def __init__(self, target: Target, access: Access, tls: ssl.SSLContext | None, work: Work) -> None:
-        token = _Token(access.password or "") if access.mechanism == "OAUTHBEARER" else None
+        token = Token(access.password or "") if access.mechanism == "OAUTHBEARER" else None
         super().__init__(
             client_id="penstock",
             request_timeout_ms=REQUEST_MS,
@@ -122,13 +120,25 @@ class Cluster(AIOKafkaClient):  # type: ignore[misc]
         for connection in self._conns.values():
             connection.close(reason=CloseReason.SHUTDOWN)
         await super().close()
+        if self._md_update_fut is not None and not self._md_update_fut.done():
+            self._md_update_fut.set_result(False)  # nobody else would, and some wait for it
+
+    async def closed_after(self, stopping: Coroutine[Any, Any, None]) -> None:
+        """In good order as long as that is quick. Then at once, which ends what the order was waiting for."""
+        task = asyncio.ensure_future(stopping)
+        try:
+            await asyncio.wait({task}, timeout=_LEAVE_SECONDS)
+        finally:
+            await ended(self.close(), _LEAVE_SECONDS)
+            await asyncio.wait({task}, timeout=_LEAVE_SECONDS)
+            await ended(_awaited(task), 0)
 
     async def _get_conn(
         self, node_id: Any, *, group: ConnectionGroup = ConnectionGroup.DEFAULT, no_hint: bool = False
-    ) -> "_Connection | None":
+    ) -> "Connection | None":
         place = (node_id, group)
         async with self._get_conn_lock:
-            known: _Connection | None = self._conns.get(place)
+            known: Connection | None = self._conns.get(place)
             if known is not None and known.connected():
                 return known
             broker = self.cluster.broker_metadata(node_id)
@@ -145,8 +155,8 @@ class Cluster(AIOKafkaClient):  # type: ignore[misc]
             self._conns[place] = made
             return made
 
-    async def _connection(self, host: str, port: int, on_close: Callable[..., None] | None = None) -> "_Connection":
-        connection = _Connection(
+    async def _connection(self, host: str, port: int, on_close: Callable[..., None] | None = None) -> "Connection":
+        connection = Connection(
             host,
             port,
             client_id=self._client_id,
@@ -197,86 +207,6 @@ class Cluster(AIOKafkaClient):  # type: ignore[misc]
     def _stopped(self, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._lose(faults.communication("Kafka failed", f"{self._target}: {reason(error)}"))
-
-
-_REFUSALS = (SaslAuthenticationFailed, UnsupportedSaslMechanismError, IncompatibleBrokerVersion)
-_FINAL = (401, 403, 495)
-
-
-class _Connection(AIOKafkaConnection):  # type: ignore[misc]
-    _most = 0
-
-    def guard(self, egress: Egress, most: int, lose: Callable[[faults.Fault], None]) -> None:
-        self._egress = egress
-        self._most = most
-        self._lose = lose
-
-    async def connect(self) -> None:
-        loop = asyncio.get_running_loop()
-        if not 0 < self._port < 65_536:
-            raise ValueError(f"{self._port} is no port")
-        address = await reaching.reached(self._egress, self._host, self._port)
-        self._closed_fut = loop.create_future()
-        reader = asyncio.StreamReader()
-        protocol = AIOKafkaProtocol(self._closed_fut, reader, loop=loop)
-        named = self._host if self._ssl_context is not None else None
-        transport, _ = await loop.create_connection(
-            lambda: protocol, address, self._port, ssl=self._ssl_context, server_hostname=named
-        )
-        self._protocol, self._reader = protocol, reader
-        self._writer = asyncio.StreamWriter(transport, protocol, reader, loop)
-        self._read_task = self._create_reader_task()
-        try:
-            await self._do_version_lookup()
-            if self._security_protocol.startswith("SASL_"):
-                await self._do_sasl_handshake()
-        except BaseException:
-            self.close()
-            raise
-
-    def send(self, request: Any, expect_response: bool = True) -> Any:
-        if isinstance(request, MetadataRequest):
-            request._allow_auto_topic_creation = False
-        return super().send(request, expect_response)
-
-    @staticmethod
-    async def _read(self_ref: "ReferenceType[_Connection]") -> None:
-        """As the library does, but no answer is endless."""
-        while (connection := self_ref()) is not None:
-            reader, most, lose = connection._reader, connection._most, connection._lose
-            whose = f"{connection._host}:{connection._port}"
-            del connection
-            (size,) = struct.unpack(">i", await reader.readexactly(4))
-            if size > most:
-                lose(too_large(most, whose))
-                raise EOFError
-            answer = await reader.readexactly(size)
-            if (connection := self_ref()) is not None:
-                connection._handle_frame(answer)
-            del connection
-
-    def authenticator_scram(self) -> "_Scram":
-        return _Scram(
-            loop=self._loop,
-            sasl_plain_password=self._sasl_plain_password,
-            sasl_plain_username=self._sasl_plain_username,
-            sasl_mechanism=self._sasl_mechanism,
-        )
-
-
-class _Scram(ScramAuthenticator):  # type: ignore[misc]
-    def create_salted_password(self, salt: bytes, iterations: int) -> None:
-        if iterations > _MOST_ROUNDS:
-            raise ValueError(f"the broker asks for {iterations:,} rounds of SCRAM; {_MOST_ROUNDS:,} is the most")
-        super().create_salted_password(salt, iterations)
-
-
-class _Token(AbstractTokenProvider):  # type: ignore[misc]
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    async def token(self) -> str:
-        return self._token
 
 
 def reason(error: BaseException) -> str:

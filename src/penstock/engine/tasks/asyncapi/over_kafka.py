@@ -33,7 +33,6 @@ _MECHANISMS = {
     "oauth2": "OAUTHBEARER",
     "openIdConnect": "OAUTHBEARER",
 }
-_LEAVE_SECONDS = 2.0
 _FOREVER_MS = 2**31 - 1
 unpacked_to_a_bound()
 
@@ -60,8 +59,7 @@ async def publish(target: Target, message: Outbound, work: Work) -> None:
         finally:
             # Not its own `stop`, which would go on with what could not be sent.
             producer._closed = True
-            await ended(cluster.close(), _LEAVE_SECONDS)
-            await ended(producer._sender.close(), _LEAVE_SECONDS)
+            await cluster.closed_after(producer._sender.close())
 
 
 async def subscribe(target: Target, work: Work) -> AsyncGenerator[Inbound]:
@@ -96,8 +94,7 @@ async def subscribe(target: Target, work: Work) -> AsyncGenerator[Inbound]:
                     if group is not None:
                         await _consumed(cluster, consumer, record, work)
         finally:
-            if not await ended(consumer.stop(), _LEAVE_SECONDS):
-                await ended(cluster.close(), _LEAVE_SECONDS)
+            await cluster.closed_after(consumer.stop())
 
 
 async def _consumed(cluster: Cluster, consumer: AIOKafkaConsumer, record: ConsumerRecord, work: Work) -> None:
