@@ -148,15 +148,30 @@ async def test_a_workflow_starts_when_all_its_events_have_come_once_and_not_agai
         single = await here.workflow(
             "single", "schedule: {on: {one: {with: {type: b}}}}\ndo: [{keep: {set: {x: 1}}}]", deploy=True
         )
+        about = "correlate: {order: {from: .data.order}}"
+        paired = await here.workflow(
+            "paired",
+            f"schedule: {{on: {{all: [{{with: {{type: paid}}, {about}}}, {{with: {{type: packed}}, {about}}}]}}}}\n"
+            "do: [{keep: {set: {x: 1}}}]",
+            deploy=True,
+        )
         await here.send("a", 1)
+        for number, type_ in enumerate(("paid", "paid", "packed", "paid")):
+            await here.send(type_, {"order": (7, 8, 9, 8)[number]}, id=f"{number}")
         await came(lambda: _all_handled(here))
         assert await here.executions(workflow) == []
+        assert await here.executions(paired) == []
     async with reopened(serve, here) as there:
         await there.send("b", 2)
         done = (await there.started(workflow))[0]
         assert (done["trigger_type"], done["metadata"]["events"]) == ("event", ["a", "b"])
         assert [each["data"] for each in done["trigger_data"]] == [1, 2]
+        # Orders wait side by side, each for its own event: one that never comes keeps nobody else waiting.
+        await there.send("packed", {"order": 8}, id="8 packed")
+        await there.send("paid", {"order": 9}, id="9 paid")
         await came(lambda: _all_handled(there))
+        found = await there.started(paired, 2)
+        assert sorted(each["metadata"]["events"] for each in found) == [["1", "8 packed"], ["2", "9 paid"]]
     async with reopened(serve, here) as there:
         await there.send("b", 3, id="again")
         assert len(await there.started(single, 2)) == 2

@@ -9,16 +9,14 @@ from sqlalchemy import bindparam, update
 from penstock.dsl.model import Workflow
 from penstock.engine.embedded.execution import Execution as Started
 from penstock.engine.embedded.execution import encoded
+from penstock.engine.embedded.gathering import Gatherings
 from penstock.engine.embedded.lineage import MOST_HOPS, MOST_OF_ONE
 from penstock.engine.embedded.listener import CONSUMED, Offered
 from penstock.engine.embedded.parts import EngineParts
 from penstock.engine.embedded.sealing import Sealed
 from penstock.engine.embedded.writer import Portion
 from penstock.engine.faults import Fault
-from penstock.engine.host import Json, Received
-from penstock.engine.interpreter.correlation import Correlator
-from penstock.engine.interpreter.dataflow import DataFlow
-from penstock.engine.interpreter.scope import Execution, Frame, Scope
+from penstock.engine.host import Json
 from penstock.engine.tasks.secrets import Secrets
 from penstock.storage import Statement, now
 from penstock.storage.engine_tables import workflow_schedules
@@ -26,9 +24,6 @@ from penstock.streams import Level, NewLog
 
 log = structlog.get_logger()
 _REMEMBERED = 100
-# What it waits with is stored anew with each event.
-_MOST_EVENTS = 1_000
-_MOST_BYTES = 1024 * 1024
 _STATE = Statement(
     update(workflow_schedules)
     .where(workflow_schedules.c.workflow_id == bindparam("id_"), workflow_schedules.c.version == bindparam("version_"))
@@ -44,7 +39,7 @@ class Trigger:
         self.project_id = project_id
         self.version = version
         self._workflow = workflow
-        self._flow = DataFlow(parts.performer.jq)
+        self._jq = parts.performer.jq
         # An event that was consumed may be offered again, after a crash in that very moment.
         self._taken: deque[int] = deque(maxlen=_REMEMBERED)
         self.sealed = Sealed(parts.seal, project_id, Secrets({}))
@@ -52,16 +47,12 @@ class Trigger:
         self._begin()
 
     def _begin(self) -> None:
-        assert self._workflow.schedule.on is not None  # noqa: S101 - that is what it is made for
-        frame = Frame(Execution(self._workflow, "", None, 0, {}), Scope())
-        self._correlator = Correlator(self._flow, self._workflow.schedule.on, frame)
-        self._events: list[Received] = []
-        self._bytes = 0
+        self._gatherings = Gatherings(self._jq, self._workflow)
 
     @property
     def state(self) -> Json:
         """What it has consumed and still waits with, for the next life."""
-        return {"events": [[each.number, each.event] for each in self._events], "taken": list(self._taken)}
+        return {"gathered": self._gatherings.state, "taken": list(self._taken)}
 
     def run_id(self, offered: Offered) -> str:
         return str(uuid.uuid5(uuid.UUID(self.workflow_id), f"event {offered.received.number}"))
@@ -76,7 +67,7 @@ class Trigger:
         if received.number in self._taken:
             return None
         try:
-            events = await self._take(received)
+            events = await self._gatherings.take(received)
         except Fault as fault:
             # Not more of it: jq repeats the data that it fails at, and that may be a secret.
             log.warning(
@@ -86,35 +77,23 @@ class Trigger:
         if events is not None:
             self.sealed.learn(offered.hidden)
             self._taken.append(received.number)
+            if self._gatherings.shed():
+                log.warning(
+                    "a trigger waits with too much, and gives up what began first", workflow_id=self.workflow_id
+                )
         return events
 
     async def _restore(self, stored: str) -> None:
         try:
             state: Json = self.sealed.read(stored)
-            for number, event in state.get("events", []):
-                await self._take(Received(int(number), event))
+            # `events`: as it was stored when there was one gathering only.
+            gathered = state.get("gathered", [state["events"]] if state.get("events") else [])
+            await self._gatherings.restore(gathered)
             self._taken.extend(state.get("taken", []))
         except Exception as error:
             # Sealed with a key that is gone: it waits for its events from the beginning.
             log.error("what a trigger waits with cannot be read", workflow_id=self.workflow_id, exc_info=error)
             self._begin()
-
-    async def _take(self, received: Received) -> list[Json] | None:
-        if not await self._correlator.offer(received.event):
-            return None
-        waiting = self._events
-        if not self._correlator.only_ends(received.event):
-            waiting = [*waiting, received]
-        events = [each.event for each in waiting]
-        if await self._correlator.enough(events):
-            self._begin()
-            return events
-        self._events = waiting
-        self._bytes += len(encoded(received.event))
-        if len(waiting) > _MOST_EVENTS or self._bytes > _MOST_BYTES:
-            log.warning("a trigger waits with too much, and begins anew", workflow_id=self.workflow_id)
-            self._begin()
-        return []
 
 
 def started_by(
