@@ -68,3 +68,8 @@ async def test_the_commands_say_what_they_did(
     assert f"acme.example  {company['id']}  Acme" in said
     assert '"company": "Acme"' in said
     assert "Revoked" in await asyncio.to_thread(run, revoke=True)
+    noted = (await olga.get(f"/companies/{company['id']}/audit?resource_type=domain")).json()["items"]
+    assert [(one["action"], one["resource_id"], one["user_id"]) for one in noted] == [
+        ("domain.revoke", "acme.example", None),
+        ("domain.grant", "acme.example", None),
+    ]

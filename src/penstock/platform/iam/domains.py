@@ -2,13 +2,17 @@
 
 import msgspec
 
+from penstock.accounts.sessions import Visitor
 from penstock.http.times import rfc3339
 from penstock.ids import is_uuid
+from penstock.platform import audit
 from penstock.platform.iam import queries
 from penstock.platform.iam.config import is_domain
 from penstock.problems import Conflict, Invalid, NotFound
-from penstock.storage import Database, Duplicate, now
+from penstock.storage import Database, Duplicate, Transaction, now
 from penstock.storage.database import Reader
+
+_OPERATOR = Visitor("", "penstock domains", "", secure=False)
 
 
 class Granted(msgspec.Struct, frozen=True):
@@ -40,6 +44,7 @@ async def grant(database: Database, company_id: str, domain: str) -> str:
             await tx.run(queries.GRANT_DOMAIN, domain=name, company_id=id_, now=now())
         except Duplicate as error:
             raise Conflict(f"another company speaks for {name}; revoke it there first") from error
+        await _note(tx, "domain.grant", id_, name)
     return name
 
 
@@ -48,7 +53,23 @@ async def revoke(database: Database, company_id: str, domain: str) -> str:
     async with database.transaction() as tx:
         if not is_uuid(id_) or not await tx.run(queries.REVOKE_DOMAIN, domain=name, company_id=id_):
             raise NotFound(f"{name} is not granted to company {company_id}")
+        await _note(tx, "domain.revoke", id_, name)
     return name
+
+
+async def _note(tx: Transaction, action: str, company_id: str, domain: str) -> None:
+    """The company sees it; nobody who has an account did it."""
+    row = await tx.one(queries.PARENT, id=company_id)
+    parent_id = row[0] if row is not None else None
+    await audit.record(
+        tx,
+        _OPERATOR,
+        action,
+        user_id=None,
+        company_id=parent_id or company_id,
+        organization_id=company_id if parent_id is not None else None,
+        resource_id=domain,
+    )
 
 
 async def listed(reader: Reader) -> list[Granted]:

@@ -252,3 +252,4 @@ REVOKE_DOMAIN = Statement(
     )
 )
 COMPANY = Statement(select(companies.c.name).where(companies.c.id == bindparam("id")))
+PARENT = Statement(select(companies.c.parent_id).where(companies.c.id == bindparam("id")))
