@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from penstock.accounts.oauth import wire
 from tests.node_peers import running
 
 from .company import Company
@@ -14,6 +15,12 @@ CALLBACKS = (
     "http://localhost:8080/user/oauth/callback/peer",
     "http://localhost:8080/user/oauth/callback/strict",
 )
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with more to do than cores lets us wait for longer than a provider may."""
+    monkeypatch.setattr(wire, "SECONDS", 60)
 
 
 @pytest.fixture(scope="session")

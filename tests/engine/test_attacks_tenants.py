@@ -42,7 +42,7 @@ do:
 
 @pytest.fixture
 async def scene(serve: Serve) -> AsyncIterator[Scene]:
-    async with serve(engine="embedded", execution_size=100_000) as client:
+    async with serve(engine="embedded", execution_size=100_000, expression_time="1s") as client:
         yield await set_up(client)
 
 

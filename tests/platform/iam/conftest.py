@@ -9,8 +9,11 @@ import httpx
 import pytest
 
 from penstock.accounts import saml_registry
+from penstock.accounts.oauth import wire
 from penstock.accounts.saml import make_keypair
-from penstock.platform.iam import rules
+from penstock.platform.iam import directory, rules
+from penstock.platform.iam.probe import http as probe
+from penstock.platform.iam.sign_in import passwords
 from tests.node_peers import running
 
 from .certificates import Authority
@@ -53,6 +56,20 @@ _keypair = cache(make_keypair)
 def one_keypair(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every server of these tests signs with the same key: making one takes most of a second."""
     monkeypatch.setattr(saml_registry, "make_keypair", _keypair)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with more to do than cores lets everybody wait for longer than a provider may."""
+    for limited, name in (
+        (rules, "SECONDS"),
+        (probe, "SECONDS"),
+        (directory, "SECONDS"),
+        (directory, "_STEP_SECONDS"),
+        (passwords, "_SECONDS"),
+        (wire, "SECONDS"),
+    ):
+        monkeypatch.setattr(limited, name, 60)
 
 
 @pytest.fixture

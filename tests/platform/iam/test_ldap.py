@@ -71,6 +71,7 @@ async def test_what_is_wrong_with_a_directory_is_said(house: House, ldap: dict[s
 
 async def test_a_directory_that_says_nothing_is_not_waited_for(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directory, "SECONDS", 0.5)
+    monkeypatch.setattr(directory, "_STEP_SECONDS", 1)
     gone = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
