@@ -105,7 +105,7 @@ class Cluster(AIOKafkaClient):  # type: ignore[misc]
         try:
             metadata = await connection.send(MetadataRequest([]))
         except (KafkaError, TimeoutError) as error:
-            raise faults.communication("Kafka failed", f"{self._target}: {reason(error)}") from error
+            raise faults.communication("Kafka failed", f"{self._target}: {_silence(error)}", status=503) from error
         finally:
             connection.close()
         self.cluster.update_metadata(metadata)
@@ -186,16 +186,23 @@ class Cluster(AIOKafkaClient):  # type: ignore[misc]
         except ssl.SSLError as error:
             raise faults.communication("TLS failed", f"{place}: {reason(error)}", status=495) from error
         except _REFUSALS as error:
-            raise faults.communication("Not let in", f"{place}: {_refusal(error)}", status=401) from error
+            raise faults.communication("Not let in", f"{place}: {self._refusal(error)}", status=401) from error
         except (KafkaError, OSError, TimeoutError, ValueError, AssertionError) as error:
             if self._lost.done():
                 raise self._lost.result() from None
-            raise faults.communication("Kafka failed", f"{place}: {_no_greeting(error)}", status=503) from error
+            raise faults.communication("Kafka failed", f"{place}: {_silence(error)}", status=503) from error
         return connection
+
+    def _refusal(self, error: Exception) -> str:
+        if isinstance(error, SaslAuthenticationFailed):
+            return f"the broker refused the authentication ({reason(error)})"
+        if isinstance(error, UnsupportedSaslMechanismError):
+            return f"the broker does not know {self._sasl_mechanism}; the document's `security` names what is used"
+        return "the broker asks for no authentication: it knows no SASL"
 
     def _unreached(self, fault: faults.Fault) -> None:
         now = time.monotonic()
-        if self._unreached_since is None:
+        if self._unreached_since is None or any(connection.connected() for connection in self._conns.values()):
             self._unreached_since = now
         if fault.error.status in _FINAL or now - self._unreached_since > PATIENCE:
             self._lose(fault)
@@ -214,15 +221,7 @@ def reason(error: BaseException) -> str:
     return str(error)[:200] or type(error).__name__
 
 
-def _refusal(error: BaseException) -> str:
-    if isinstance(error, SaslAuthenticationFailed):
-        return f"the broker refused the authentication ({reason(error)})"
-    if isinstance(error, UnsupportedSaslMechanismError):
-        return f"the broker knows another mechanism only, which the document's security names ({reason(error)})"
-    return "the broker asks for no authentication: it knows no SASL"
-
-
-def _no_greeting(error: BaseException) -> str:
+def _silence(error: BaseException) -> str:
     if isinstance(error, KafkaConnectionError | ConnectionError):
         return "the broker ended the connection; does it want TLS (kafka-secure), an authentication, or neither?"
     return "no answer in time" if isinstance(error, TimeoutError) else reason(error)
