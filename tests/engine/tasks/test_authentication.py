@@ -199,7 +199,12 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
             .not_valid_after(now + timedelta(hours=1))
             .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
             .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(root.public_key()), critical=False)
         )
+        if authority:
+            usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
+            builder = builder.add_extension(usage, critical=True)
         return builder.sign(root, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
     authority = certificate("authority", root, authority=True)
