@@ -1,8 +1,10 @@
 """emit and listen."""
 
+import re
 from typing import Any
 
 from penstock.dsl import model
+from penstock.dsl.grammar.values import MOMENT
 from penstock.engine.faults import expression
 from penstock.engine.host import Listening, Received, Step
 from penstock.engine.interpreter import foreach
@@ -11,22 +13,46 @@ from penstock.engine.interpreter.correlation import Correlator
 from penstock.engine.interpreter.scope import Frame, Scope, moment
 from penstock.engine.interpreter.walk import Done, Walk
 
+_NAME = re.compile(r"[a-z0-9]{1,20}")
+_TEXTS = frozenset({"id", "source", "type", "subject", "time", "datacontenttype", "dataschema"})
+_DATA = frozenset({"data", "data_base64"})
+
 
 async def emit(walk: Walk, task: model.Emit, step: Step, frame: Frame, _scope: Scope) -> Done:
     given = await with_addresses(walk.flow, task.event, frame, "source", "dataschema")
-    if not isinstance(given, dict) or not isinstance(given.get("type"), str) or not given.get("source"):
-        raise expression("Not an event", "an event has at least a source and a type")
+    attributes = _attributes(given)
     started = step.started_at if step.started_at is not None else walk.host.now()
     event: dict[str, Any] = {
         "specversion": "1.0",
         "id": walk.host.id_for(step.position),
         "time": moment(started)["iso8601"],
-        **{name: value for name, value in given.items() if value is not None},
+        **attributes,
     }
     if "data" in event:
         event.setdefault("datacontenttype", "application/json")
     await walk.host.emit(step, event)
     return Done(event)
+
+
+def _attributes(given: Any) -> dict[str, Any]:
+    """As CloudEvents have them: others than we read these events, too."""
+    if not isinstance(given, dict) or not given.get("source") or not given.get("type"):
+        raise expression("Not an event", "an event has at least a source and a type")
+    return {name: _attribute(name, value) for name, value in given.items() if value is not None}
+
+
+def _attribute(name: str, value: Any) -> Any:
+    if name in _DATA:
+        return value
+    if not _NAME.fullmatch(name):
+        raise expression("Not an event", f"{name[:50]}: an attribute's name has 1 to 20 small letters and digits")
+    if name in ("id", "subject") and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)  # the number of an order, say
+    if not isinstance(value, str if name in _TEXTS else str | int | bool):
+        raise expression("Not an event", f"{name}: an attribute is text; one's own may be a whole number or a boolean")
+    if name == "time" and MOMENT.pattern is not None and not MOMENT.pattern.matches(value):
+        raise expression("Not an event", "time: expected a time such as 2026-01-31T12:00:00Z")
+    return value
 
 
 async def listen(walk: Walk, task: model.Listen, step: Step, frame: Frame, scope: Scope) -> Done:
