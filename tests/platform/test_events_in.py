@@ -38,6 +38,8 @@ _TAKEN: list[tuple[dict[str, str], bytes, dict[str, Any]]] = [
     (_BINARY | {"content-type": "image/png"}, b"\x00\x01", {"data_base64": "AAE=", "datacontenttype": "image/png"}),
     (_BINARY, b"", {"id": "2", "source": "/shop"}),
     (_MANY, _body([_EVENT]), _EVENT),
+    (_ONE, _body(_EVENT | {"subject": None, "data_base64": None, "data": None}), _EVENT | {"data": None}),
+    (_ONE, _body(_EVENT | {"theattributesnameislong": "x"}), _EVENT | {"theattributesnameislong": "x"}),
 ]
 _REFUSED: list[tuple[int, dict[str, str], bytes]] = [
     (400, _ONE, b"{not json"),
@@ -47,6 +49,7 @@ _REFUSED: list[tuple[int, dict[str, str], bytes]] = [
     (400, _MANY, _body([_EVENT, _EVENT | {"id": " "}])),
     *((400, _ONE, _body({name: value for name, value in _EVENT.items() if name != missing})) for missing in _EVENT),
     (400, _ONE, _body(_EVENT | {"specversion": "0.3"})),
+    (400, _ONE, _body(_EVENT | {"type": None})),
     (400, _ONE, _body(_EVENT | {"Order-Id": "1"})),
     (400, _ONE, _body(_EVENT | {"order": {"nested": True}})),
     (400, _ONE, _body(_EVENT | {"data_base64": "not base64"})),

@@ -14,7 +14,7 @@ from penstock.problems import FieldError, Invalid, TooLarge, WrongType
 _STRUCTURED = "application/cloudevents+json"
 _BATCH = "application/cloudevents-batch+json"
 _REQUIRED = ("id", "source", "type")
-_ATTRIBUTE = re.compile(r"[a-z0-9]{1,20}")
+_ATTRIBUTE = re.compile(r"[a-z0-9]{1,100}")  # 20 is what CloudEvents recommend, and no limit
 _MOST_EVENTS = 1_000
 _MOST_BYTES = 256 * 1024
 _LONGEST = 2_048
@@ -68,9 +68,11 @@ def _binary(headers: Mapping[str, str], kind: str, body: bytes) -> Event:
     return event | {"data_base64": base64.b64encode(body).decode()}
 
 
-def _valid(event: Any, at: str) -> Event:
-    if not isinstance(event, dict):
+def _valid(given: Any, at: str) -> Event:
+    if not isinstance(given, dict):
         raise _wrong(at, "an event is an object")
+    # An attribute that is null is none (CloudEvents' JSON format, 2.2).
+    event: Event = {name: value for name, value in given.items() if value is not None or name == "data"}
     if event.get("specversion") != "1.0":
         raise _wrong(f"{at}/specversion", "expected 1.0")
     for name in _REQUIRED:
@@ -80,7 +82,7 @@ def _valid(event: Any, at: str) -> Event:
         if name in {"data", "data_base64"}:
             continue
         if not _ATTRIBUTE.fullmatch(name):
-            raise _wrong(f"{at}/{name[:50]}", "an attribute's name has 1 to 20 small letters and digits")
+            raise _wrong(f"{at}/{name[:50]}", "an attribute's name has small letters and digits, 100 at most")
         if not isinstance(value, str | int | bool) or (isinstance(value, str) and len(value) > _LONGEST):
             raise _wrong(f"{at}/{name}", f"expected text of {_LONGEST} characters at most, a whole number or a boolean")
     if "data_base64" in event:
