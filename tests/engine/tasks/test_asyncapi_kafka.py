@@ -147,6 +147,28 @@ async def test_in_tls_every_broker_shows_a_certificate_for_its_own_name(
             assert ("its broker at" in str(fault)) == (names == ("localhost",))
 
 
+async def test_a_broker_of_a_private_authority_is_shown_a_certificate_of_ours(cluster: Kafka, tmp_path: Path) -> None:
+    authority = Authority()
+    (tmp_path / "client").mkdir()
+    key, certificate = authority.certify(tmp_path, "127.0.0.1")
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=authority.pem)
+    tls.load_cert_chain(certificate, key)
+    tls.verify_mode = ssl.CERT_REQUIRED
+    own_key, own = authority.certify(tmp_path / "client", "penstock")
+    topic = cluster.topic("mutual")
+    policy = {"certificate": own.read_text(), "key": own_key.read_text(), "authority": authority.pem}
+    async with elsewhere(cluster, tls) as address, working(files=tmp_path) as work:
+        led(work, address)
+        given = described(tmp_path, cluster.host, topic, protocol="kafka-secure") | saying("hush")
+        await asyncapi.perform(given | {"authentication": {"certificate": policy}}, work)
+        (message,) = await asyncio.to_thread(cluster.read, topic, 1)
+        assert message.value() == b"hush"
+        assert (await fault_of(given, work)).error.title == "TLS failed"
+        clear = described(tmp_path, cluster.host, topic) | saying("hush")
+        fault = await fault_of(clear | {"authentication": {"certificate": policy}}, work)
+        assert "kafka-secure" in str(fault)
+
+
 async def test_a_topic_that_is_not_there_is_told_and_not_made(cluster: Kafka, tmp_path: Path) -> None:
     async with working(files=tmp_path) as work:
         given = described(tmp_path, cluster.host, "nowhere")

@@ -15,12 +15,13 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPa
 from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 
 from penstock.engine import faults
-from penstock.engine.tasks import reaching
+from penstock.engine.tasks import authentication, reaching
 from penstock.engine.tasks.asyncapi.credentials import credentials
 from penstock.engine.tasks.asyncapi.document import located
 from penstock.engine.tasks.asyncapi.kafka_batches import unpacked_to_a_bound
 from penstock.engine.tasks.asyncapi.kafka_cluster import REQUEST_MS, Access, Cluster, ended, reason
 from penstock.engine.tasks.asyncapi.target import Inbound, Outbound, Target
+from penstock.engine.tasks.authentication import certificate
 from penstock.engine.tasks.event_stream import too_large
 from penstock.engine.tasks.work import Work
 
@@ -153,10 +154,7 @@ def _text(value: bytes | None) -> str:
 
 
 async def _cluster(target: Target, work: Work) -> Cluster:
-    let_in = await access(target, work)
-    # Reading all authorities takes a moment, in which nobody else would be served.
-    tls = await asyncio.to_thread(ssl.create_default_context) if target.tls else None
-    return Cluster(target, let_in, tls, work)
+    return Cluster(target, await access(target, work), await _secured(target, work), work)
 
 
 async def access(target: Target, work: Work) -> Access:
@@ -167,11 +165,26 @@ async def access(target: Target, work: Work) -> Access:
                 "Authentication missing", f"{target} asks for {' or '.join(wanted)}: give the task an `authentication`"
             )
         return Access()
+    policy = authentication.read(target.policy, work.secrets)
+    if policy.scheme == "certificate":
+        if not target.tls:
+            raise policy.fault("it is shown in TLS, and the server's protocol is kafka, not kafka-secure")
+        return Access()
     user, password = await credentials(target.policy, work)
     if user is None:
         return Access("OAUTHBEARER", password=password)
     by_password = [mechanism for mechanism in wanted if mechanism != "OAUTHBEARER"]
     return Access(by_password[0] if by_password else "PLAIN", user, password)
+
+
+async def _secured(target: Target, work: Work) -> ssl.SSLContext | None:
+    if not target.tls:
+        return None
+    policy = authentication.read(target.policy, work.secrets) if target.policy is not None else None
+    if policy is not None and policy.scheme == "certificate":
+        return await certificate.context(policy, work.tools.http)
+    # Reading all authorities takes a moment, in which nobody else would be served.
+    return await asyncio.to_thread(ssl.create_default_context)
 
 
 @asynccontextmanager
