@@ -121,6 +121,19 @@ async def test_what_is_no_json_is_told_where(client: httpx.AsyncClient, body: by
     assert (answer.status_code, says in answer.json()["detail"]) == (400, True), answer.text
 
 
+@pytest.mark.parametrize("depth", [200, 201, 500, 900, 5_000])
+async def test_what_is_nested_by_the_hundred_is_refused_and_breaks_nothing(
+    client: httpx.AsyncClient, depth: int
+) -> None:
+    account = {"email": "ada@example.com", "password": "correct horse"}
+    token = (await client.post("/api/v1/auth/register", json=account)).json()["access_token"]
+    nested = '{"a":' * depth + "1" + "}" * depth
+    body = f'{{"name": "Acme", "metadata": {nested}}}'
+    headers = {"content-type": JSON, "authorization": f"Bearer {token}"}
+    answer = await client.post("/api/v1/companies", content=body, headers=headers)
+    assert answer.status_code == (201 if depth == 200 else 400), answer.text
+
+
 async def test_a_missing_member_is_pointed_at(client: httpx.AsyncClient) -> None:
     answer = await send(client, b'{"email": "ada@example.com"}', JSON, "/api/v1/auth/login")
     assert answer.json()["errors"] == [{"path": "/password", "message": "is missing"}]

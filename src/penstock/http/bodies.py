@@ -9,6 +9,7 @@ import msgspec
 from litestar import Request
 from litestar.datastructures import UploadFile
 
+from penstock.dsl.depth import DEEPEST, too_deep
 from penstock.problems import FieldError, Invalid, WrongType
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -148,6 +149,10 @@ def _json_object(body: bytes) -> dict[str, Any]:
         raise Invalid(f"the body is not JSON: {_unreadable(body, error)}") from error
     if not isinstance(members, dict):
         raise Invalid("expected a JSON object", errors=[FieldError("", "expected an object")])
+    for name, value in members.items():
+        # Whoever walks through it later (masking what is noted of it, storing it) would come to the end of the stack.
+        if too_deep(value, body):
+            raise _wrong(name, f"may be nested {DEEPEST} levels deep")
     return members
 
 
