@@ -161,7 +161,7 @@ def _unreadable(body: bytes, error: Exception) -> str:
         return "it is empty"
     if isinstance(error, msgspec.DecodeError):
         # `JSON is malformed: trailing comma in object (byte 12)`
-        return str(error).removeprefix("JSON is malformed: ")
+        return str(error).removeprefix("JSON is malformed: ").partition(" - at ")[0]
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8"
     return error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be read"
