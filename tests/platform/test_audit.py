@@ -469,7 +469,7 @@ async def test_the_export_holds_one_batch_at_a_time_and_ends_when_the_client_goe
         "server": ("localhost", 80),
         "state": {},
     }
-    await asyncio.wait_for(app(scope, receive, send), 20)
+    await asyncio.wait_for(app(scope, receive, send), 60)
     assert sent in ([1000, 1000], [1000, 1000, 1000]), "a batch may be on its way when the client is found gone"
 
 

@@ -147,7 +147,7 @@ async def ask(app: Any, method: str, target: str, headers: dict[str, str], body:
             if not message.get("more_body"):
                 left.set()
 
-    await asyncio.wait_for(app(scope, receive, send), 20)
+    await asyncio.wait_for(app(scope, receive, send), 60)
     request = httpx.Request(method, f"http://localhost{target}")
     answer = httpx.Response(start["status"], headers=start["headers"], content=b"".join(chunks), request=request)
     answer.elapsed = timedelta()
