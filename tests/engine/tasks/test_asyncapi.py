@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import json
+import ssl
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from pathlib import Path
@@ -356,6 +358,14 @@ async def test_in_tls_the_certificate_is_checked_against_the_name_of_the_host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certified.authority))
+    read_by: list[threading.Thread] = []
+
+    def read(*whose: Any, made: Any = ssl.create_default_context) -> ssl.SSLContext:
+        if not whose:
+            read_by.append(threading.current_thread())
+        return made(*whose)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(ssl, "create_default_context", read)
     plain = {"mqtts": nats.mqtt, "secure-mqtt5": mosquitto, "rediss": valkey, "amqps": rabbitmq}
     policy = {} if protocol == "rediss" else {"authentication": BASIC}
     say = {"operation": "say", "message": {"payload": {}}} | policy
@@ -371,6 +381,8 @@ async def test_in_tls_the_certificate_is_checked_against_the_name_of_the_host(
         await asyncapi.perform(named | say, work)
         fault = await fault_of(third(tmp_path, protocol, f"127.0.0.1:{port}", "chat", bindings=bindings) | say, work)
         assert "certificate" in str(fault).lower()
+    # It takes 50 ms of a processor: in the thread of the loop, nobody else would be served meanwhile.
+    assert [thread is threading.main_thread() for thread in read_by] == [False]
 
 
 async def test_nats_is_not_told_a_password_in_the_clear_where_tls_is_meant(nats: brokers.Ports, tmp_path: Path) -> None:

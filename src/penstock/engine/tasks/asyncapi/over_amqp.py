@@ -5,7 +5,6 @@ exchange; who listens at an exchange has a queue of their own meanwhile. A messa
 """
 
 import asyncio
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -18,7 +17,7 @@ from yarl import URL
 
 from penstock.engine import faults
 from penstock.engine.tasks import reaching
-from penstock.engine.tasks.asyncapi.credentials import credentials
+from penstock.engine.tasks.asyncapi.credentials import credentials, secured
 from penstock.engine.tasks.asyncapi.target import Inbound, Outbound, Target
 from penstock.engine.tasks.event_stream import too_large
 from penstock.engine.tasks.work import Work
@@ -109,8 +108,7 @@ async def _opened(target: Target, work: Work) -> AsyncIterator[AbstractChannel]:
         path=target.path or "/",
     )
     named: dict[str, Any] = {"server_hostname": target.host} if target.tls else {}
-    context = ssl.create_default_context() if target.tls else None
-    connection = aiormq.Connection(url, context=context, **named)
+    connection = aiormq.Connection(url, context=await secured(target, work), **named)
     try:
         async with asyncio.timeout(reaching.CONNECT_SECONDS):
             await connection.connect()

@@ -4,7 +4,6 @@ Who listens without a group hears what comes from then on. A group goes on where
 message that there is; a message counts as consumed when its reader has taken it and wants another, or leaves.
 """
 
-import asyncio
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -16,7 +15,7 @@ from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 
 from penstock.engine import faults
 from penstock.engine.tasks import authentication, reaching
-from penstock.engine.tasks.asyncapi.credentials import credentials
+from penstock.engine.tasks.asyncapi.credentials import credentials, secured
 from penstock.engine.tasks.asyncapi.document import located
 from penstock.engine.tasks.asyncapi.kafka_batches import unpacked_to_a_bound
 from penstock.engine.tasks.asyncapi.kafka_cluster import REQUEST_MS, Access, Cluster, ended, reason
@@ -178,13 +177,10 @@ async def access(target: Target, work: Work) -> Access:
 
 
 async def _secured(target: Target, work: Work) -> ssl.SSLContext | None:
-    if not target.tls:
-        return None
     policy = authentication.read(target.policy, work.secrets) if target.policy is not None else None
     if policy is not None and policy.scheme == "certificate":
         return await certificate.context(policy, work.tools.http)
-    # Reading all authorities takes a moment, in which nobody else would be served.
-    return await asyncio.to_thread(ssl.create_default_context)
+    return await secured(target, work)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from paho.mqtt.properties import Properties
 
 from penstock.engine import faults
 from penstock.engine.tasks import reaching
-from penstock.engine.tasks.asyncapi.credentials import credentials
+from penstock.engine.tasks.asyncapi.credentials import credentials, secured
 from penstock.engine.tasks.asyncapi.target import Inbound, Outbound, Target
 from penstock.engine.tasks.event_stream import too_large
 from penstock.engine.tasks.work import Work
@@ -63,7 +63,8 @@ def _quality(target: Target) -> int:
 async def _connected(target: Target, work: Work) -> AsyncIterator[aiomqtt.Client]:
     user, password = await credentials(target.policy, work)
     address = await reaching.reached(work.tools.egress, target.host, target.port)
-    tls = _Named(target.host) if target.tls else None
+    context = await secured(target, work)
+    tls: Any = _Named(target.host, context) if context is not None else None
     try:
         async with aiomqtt.Client(
             address,
@@ -85,20 +86,19 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[aiomqtt.Client
             tls.close()
 
 
-class _Named(ssl.SSLContext):
-    """TLS with the name of the host while the connection goes to the address that was checked."""
+class _Named:
+    """TLS with the name of the host while the connection goes to the address that was checked. What the library asks
+    of a context, and no more."""
 
-    def __new__(cls, host: str) -> "_Named":
-        context = super().__new__(cls, ssl.PROTOCOL_TLS_CLIENT)
-        context.load_default_certs()
-        return context
+    check_hostname = True
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, context: ssl.SSLContext) -> None:
         self._host = host
+        self._context = context
         self._socket: ssl.SSLSocket | None = None
 
     def wrap_socket(self, sock: Any, *arguments: Any, **options: Any) -> ssl.SSLSocket:
-        self._socket = super().wrap_socket(sock, *arguments, **options | {"server_hostname": self._host})
+        self._socket = self._context.wrap_socket(sock, *arguments, **options | {"server_hostname": self._host})
         return self._socket
 
     def close(self) -> None:

@@ -1,7 +1,6 @@
 """AsyncAPI over NATS. The idempotency key is its message id, by which its streams know a repetition."""
 
 import asyncio
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -10,7 +9,7 @@ from nats.errors import Error
 
 from penstock.engine import faults
 from penstock.engine.tasks import reaching
-from penstock.engine.tasks.asyncapi.credentials import credentials
+from penstock.engine.tasks.asyncapi.credentials import credentials, secured
 from penstock.engine.tasks.asyncapi.target import Inbound, Outbound, Target
 from penstock.engine.tasks.event_stream import too_large
 from penstock.engine.tasks.work import Work
@@ -48,6 +47,7 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[Client]:
     user, password = await credentials(target.policy, work)
     address = await reaching.reached(work.tools.egress, target.host, target.port)
     place = f"[{address}]" if ":" in address else address
+    tls = await secured(target, work)
     client = _Secure() if target.tls else Client()
     try:
         await client.connect(
@@ -59,7 +59,7 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[Client]:
             user=user,
             password=password if user is not None else None,
             token=password if user is None else None,
-            tls=ssl.create_default_context() if target.tls else None,
+            tls=tls,
             tls_hostname=target.host if target.tls else None,
         )
         yield client

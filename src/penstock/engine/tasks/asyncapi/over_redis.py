@@ -5,12 +5,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from redis.asyncio import Connection, ConnectionPool, Redis, SSLConnection
+from redis.asyncio import Connection, ConnectionPool, Redis
 from redis.exceptions import RedisError
 
 from penstock.engine import faults
 from penstock.engine.tasks import reaching
-from penstock.engine.tasks.asyncapi.credentials import credentials
+from penstock.engine.tasks.asyncapi.credentials import credentials, secured
 from penstock.engine.tasks.asyncapi.target import Inbound, Outbound, Target
 from penstock.engine.tasks.event_stream import too_large
 from penstock.engine.tasks.work import Work
@@ -37,7 +37,8 @@ async def subscribe(target: Target, work: Work) -> AsyncGenerator[Inbound]:
 async def _connected(target: Target, work: Work) -> AsyncIterator[Any]:
     user, password = await credentials(target.policy, work)
     address = await reaching.reached(work.tools.egress, target.host, target.port)
-    named: dict[str, Any] = {"name": target.host} if target.tls else {}
+    tls = await secured(target, work)
+    named: dict[str, Any] = {"name": target.host, "tls": tls} if tls is not None else {}
     pool = ConnectionPool(
         connection_class=_Named if target.tls else Connection,
         host=address,
@@ -56,13 +57,14 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[Any]:
         await pool.disconnect()
 
 
-class _Named(SSLConnection):
+class _Named(Connection):
     """TLS with the name of the host while the connection goes to the address that was checked."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, tls: ssl.SSLContext, **options: Any) -> None:
         super().__init__(**options)
         self._name = name
+        self._tls = tls
 
     def _connection_arguments(self) -> Mapping[str, Any]:
-        own = {"ssl": ssl.create_default_context(), "server_hostname": self._name}
+        own = {"ssl": self._tls, "server_hostname": self._name}
         return {**super()._connection_arguments(), **own}
