@@ -39,6 +39,18 @@ input:
 set:
   doubled: ${ .number * 2 }
 """
+_NOSY = """\
+do:
+  - ask:
+      set: '${ {given: ., secrets: $secrets} }'
+  - borrow:
+      try:
+        - send:
+            call: http
+            with: {method: get, endpoint: {uri: 'http://127.0.0.1:1', authentication: {bearer: {use: key}}}}
+      catch:
+        do: [{told: {set: '${ . + {title: $error.title} }'}}]
+"""
 
 
 class StandIn:
@@ -150,6 +162,10 @@ async def function(_: Request) -> Response:
     return PlainTextResponse(_DOUBLE, media_type="application/yaml")
 
 
+async def nosy(_: Request) -> Response:
+    return PlainTextResponse(_NOSY, media_type="application/yaml")
+
+
 async def script(_: Request) -> Response:
     return PlainTextResponse("import sys\nprint('fetched', *sys.argv[1:])\n", media_type="text/x-python")
 
@@ -243,6 +259,7 @@ def application() -> Starlette:
         "text": text,
         "schema.json": schema,
         "function.yaml": function,
+        "nosy.yaml": nosy,
         "catalog/functions/double/1.0.0/function.yaml": function,
         "script.py": script,
         "openapi.json": openapi,

@@ -87,6 +87,11 @@ async def with_policies(flow: DataFlow, data: dict[str, Any], frame: Frame) -> d
 
 
 async def _policy(flow: DataFlow, given: Any, frame: Frame) -> Any:
+    if frame.scope.foreign and _is_borrowed(given):
+        raise configuration(
+            "Not a function's own authentication",
+            "a function that was found elsewhere has no secrets and no policies of the workflow: give it what it needs",
+        )
     name = given if isinstance(given, str) else given.get("use") if isinstance(given, dict) else None
     if not isinstance(name, str):
         return given
@@ -94,6 +99,13 @@ async def _policy(flow: DataFlow, given: Any, frame: Frame) -> Any:
     if known is None:
         raise configuration("No such authentication", f"use.authentications has no {name!r}")
     return await resolved(flow, known, frame, "authentication")
+
+
+def _is_borrowed(policy: Any) -> bool:
+    """Whether it is the workflow's, or has its members from a secret."""
+    if not isinstance(policy, dict):
+        return True
+    return "use" in policy or any(isinstance(scheme, dict) and "use" in scheme for scheme in policy.values())
 
 
 async def resource(flow: DataFlow, value: Value, frame: Frame) -> Any:

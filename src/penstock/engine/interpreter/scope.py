@@ -21,12 +21,15 @@ class Scope(msgspec.Struct, frozen=True):
 
     names: Mapping[str, Any] = {}
     attempt: int = 1
+    foreign: bool = False
+    """In a function that was found elsewhere. Who wrote that is not who wrote the workflow: whatever it asked for, it
+    could send home. So it has no secrets but those that it is given."""
 
     def bind(self, **names: Any) -> "Scope":
-        return Scope({**self.names, **names}, self.attempt)
+        return Scope({**self.names, **names}, self.attempt, self.foreign)
 
     def in_attempt(self, attempt: int) -> "Scope":
-        return Scope(self.names, attempt)
+        return Scope(self.names, attempt, self.foreign)
 
 
 class Execution:
@@ -100,7 +103,7 @@ class Frame(Mapping[str, Any]):
             case "task":
                 return self.described
             case "secrets":
-                return self.execution.secrets
+                return {} if self.scope.foreign else self.execution.secrets
             case "runtime":
                 return RUNTIME
             case "authorization":

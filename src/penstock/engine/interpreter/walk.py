@@ -154,7 +154,9 @@ class Walk:
         extensions = [each for each in self.execution.workflow.extensions if task.extends and _extends(each, task)]
         if not extensions:
             return await self._kinds[task.kind](self, task, step, frame, scope)
-        names = scope.bind(task=frame.described)
+        # Extensions are the workflow's own, also around what was found elsewhere.
+        home = Scope(scope.names, scope.attempt)
+        names = home.bind(task=frame.described)
         asked = frame.within(names)
         applied = [
             (number, each)
@@ -169,7 +171,7 @@ class Walk:
                 return Done(done.output)
         done = await self._kinds[task.kind](self, task, step, frame, scope)
         frame.raw_output = done.output
-        names = scope.bind(task=frame.described)
+        names = home.bind(task=frame.described)
         for number, each in applied:
             after = await self.sequence(each.after, done.output, names, f"{step.position}/y{number}")
             if after.then == "end":

@@ -35,18 +35,18 @@ async def _function(walk: Walk, task: model.Call, step: Step, frame: Frame, scop
     """A function is a task; what it is called with is its input, and it sees nothing of where it is called."""
     if step.position.count("/f") >= _DEEPEST:
         raise runtime("Too deep", f"functions may call each other {_DEEPEST} levels deep")
-    function = walk.execution.workflow.functions.get(task.function)
+    function, foreign = walk.execution.workflow.functions.get(task.function), scope.foreign
     if function is None:
-        function = await _found_elsewhere(walk, task, frame)
+        function, foreign = await _found_elsewhere(walk, task, frame), True
     data = frame.input if task.arguments is None else await walk.flow.value(task.arguments, frame.input, frame)
-    done = await walk.task(function, data, Scope(attempt=scope.attempt), f"{step.position}/f")
+    done = await walk.task(function, data, Scope(attempt=scope.attempt, foreign=foreign), f"{step.position}/f")
     return done if done.then == "end" else Done(done.output)
 
 
 async def _found_elsewhere(walk: Walk, task: model.Call, frame: Frame) -> model.Task:
     _, _, catalog = task.function.rpartition("@")
     known = walk.execution.workflow.catalogs.get(catalog)
-    place = None if known is None else await resource(walk.flow, known, frame)
+    place = None if known is None else await resource(walk.flow, known, frame.within(Scope()))
     data = await walk.host.find_function(task.function, place)
     try:
         # As large as a whole definition, and not to be trusted more.

@@ -13,7 +13,7 @@ from penstock.engine.interpreter.correlation import Correlator
 from penstock.engine.interpreter.scope import Frame, Scope, moment
 from penstock.engine.interpreter.walk import Done, Walk
 
-_NAME = re.compile(r"[a-z0-9]{1,20}")
+_NAME = re.compile(r"[a-z0-9]{1,100}")
 _TEXTS = frozenset({"id", "source", "type", "subject", "time", "datacontenttype", "dataschema"})
 _DATA = frozenset({"data", "data_base64"})
 
@@ -45,7 +45,7 @@ def _attribute(name: str, value: Any) -> Any:
     if name in _DATA:
         return value
     if not _NAME.fullmatch(name):
-        raise expression("Not an event", f"{name[:50]}: an attribute's name has 1 to 20 small letters and digits")
+        raise expression("Not an event", f"{name[:50]}: an attribute's name has small letters and digits, 100 at most")
     if name in ("id", "subject") and isinstance(value, int) and not isinstance(value, bool):
         return str(value)  # the number of an order, say
     if not isinstance(value, str if name in _TEXTS else str | int | bool):
