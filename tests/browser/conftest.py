@@ -118,6 +118,12 @@ async def visit(browser: Browser, site: str) -> AsyncIterator[Visit]:
     assert foreign == []
 
 
+async def settled(page: Page) -> None:
+    """Loaded, and nothing left that holds a place. The network may never be idle: some pages keep a stream open."""
+    await expect(page.get_by_role("heading", level=1)).to_be_visible()
+    await expect(page.locator("[role=status][aria-label=Loading], [class*=_bone_]")).to_have_count(0)
+
+
 _count = iter(range(1, 1_000_000))
 
 

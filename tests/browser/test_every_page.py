@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page
 
 from tests.browser.chromium import DESK, PHONE, Window
-from tests.browser.conftest import Person, Visit
+from tests.browser.conftest import Person, Visit, settled
 from tests.browser.screens import SIGNED_IN, STRANGER, furnish
 
 pytestmark = pytest.mark.anyio
@@ -21,12 +21,6 @@ _EVERYTHING: dict[str, Any] = {"runOnly": _TAGS}
 # as well has the same ones.
 _COLOURS: dict[str, Any] = {"runOnly": {"type": "rule", "values": _OF_COLOURS}}
 _PLACES = _EVERYTHING | {"rules": {name: {"enabled": False} for name in _OF_COLOURS}}
-
-
-async def settled(page: Page) -> None:
-    """Loaded, and nothing left that holds a place. The network may never be idle: some pages keep a stream open."""
-    await expect(page.get_by_role("heading", level=1)).to_be_visible()
-    await expect(page.locator("[role=status][aria-label=Loading], [class*=_bone_]")).to_have_count(0)
 
 
 class Examiner:

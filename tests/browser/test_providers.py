@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,14 +14,9 @@ from tests.accounts.social_site import SECRET
 from tests.browser.chromium import Window
 from tests.browser.conftest import Visit, announced
 from tests.node_peers import running
+from tests.ports import free_port
 
 pytestmark = pytest.mark.anyio
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

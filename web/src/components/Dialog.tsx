@@ -18,6 +18,7 @@ const FIRST = "form :is(input, textarea, select):not(:disabled, [type=radio]:not
 /** The browser's own dialog: it keeps the focus, closes with Escape, and gives the focus back. */
 export function Dialog({ open, onClose, title, wide, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const pressed = useRef<EventTarget | null>(null);
   const heading = useId();
   useEffect(() => {
     const element = dialog.current;
@@ -35,7 +36,9 @@ export function Dialog({ open, onClose, title, wide, children }: DialogProps) {
       className={`${styles["dialog"]} ${wide ? styles["wide"] : ""}`}
       aria-labelledby={heading}
       onClose={onClose}
-      onClick={(event) => event.target === dialog.current && onClose()}
+      onPointerDown={(event) => (pressed.current = event.target)}
+      // Both: who selects text inside and lets go outside does not want to leave.
+      onClick={(event) => event.target === dialog.current && pressed.current === dialog.current && onClose()}
     >
       {open && (
         <>

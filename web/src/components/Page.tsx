@@ -27,8 +27,8 @@ export function Page({ title, heading, about, crumbs, actions, full, children }:
           {crumbs && crumbs.length > 0 && (
             <nav aria-label="Breadcrumb" className={styles["crumbs"]}>
               {crumbs.map((crumb) => (
-                <span key={crumb.to} className="row">
-                  <Link to={crumb.to}>{crumb.label}</Link> <Icon name="right" size={12} />
+                <span key={crumb.to}>
+                  <Link to={crumb.to} title={crumb.label}>{crumb.label}</Link> <Icon name="right" size={12} />
                 </span>
               ))}
             </nav>

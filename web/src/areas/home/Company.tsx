@@ -9,7 +9,6 @@ import { useMyRole } from "../team/access";
 import { NewOrganization } from "../team/NewOrganization";
 import { atLeast } from "../team/roles";
 import { Projects } from "./Home";
-import styles from "./Home.module.css";
 
 /** The projects of a company or an organization. */
 export function Component() {
@@ -38,12 +37,12 @@ export function Component() {
         </div>
       ) : (
         <Section title="Projects">
-          {projects.isPending ? <SkeletonLines lines={1} height="5.5rem" /> : <div className={styles["grid"]}><Projects holder={companyId} /></div>}
+          {projects.isPending ? <SkeletonLines lines={1} height="5.5rem" /> : <div className="tiles"><Projects holder={companyId} /></div>}
         </Section>
       )}
       {items.map((one) => (
         <Section key={one.id} title={one.name} actions={<ButtonLink size="small" to={paths.company(one.id)}>Open organization</ButtonLink>}>
-          <div className={styles["grid"]}><Projects holder={one.id} /></div>
+          <div className="tiles"><Projects holder={one.id} /></div>
         </Section>
       ))}
     </Page>

@@ -4,11 +4,10 @@ import { Link, Navigate } from "react-router";
 import { api, type Schema } from "@/api/client";
 import { meQuery } from "@/api/me";
 import { type Company, companiesQuery, organizationsQuery, type Project, projectsQuery } from "@/api/places";
-import { ButtonLink, EmptyState, ErrorState, Icon, Page, Section, Skeleton, SkeletonLines, Status, Table, Time } from "@/components";
+import { ButtonLink, EmptyState, ErrorState, Page, Section, Skeleton, SkeletonLines, Status, Table, TileLink, Time } from "@/components";
 import { paths } from "@/paths";
 import { myAccessQuery } from "../team/access";
 import { atLeast } from "../team/roles";
-import styles from "./Home.module.css";
 import { useShared } from "./shared";
 
 const recentQuery = {
@@ -42,16 +41,13 @@ function CompanyProjects({ company }: { company: Company }) {
   if (access.error) return null;
   return (
     <Section title={company.name} actions={<Link to={paths.company(company.id)}>Open company</Link>}>
-      <div className={styles["grid"]}>
+      <div className="tiles">
         <Projects holder={company.id} />
         {(organizations.data?.items ?? []).map((one) => (
           <Projects key={one.id} holder={one.id} of={one.name} />
         ))}
         {atLeast(own, "editor") && (
-          <Link to={`${paths.welcome()}?company=${company.id}`} className={`${styles["tile"]} ${styles["new"]}`}>
-            <b><Icon name="plus" /> New project</b>
-            <span>A place for workflows, their secrets and the people who run them.</span>
-          </Link>
+          <TileLink to={`${paths.welcome()}?company=${company.id}`} fresh icon="plus" title="New project">A place for workflows, their secrets and the people who run them.</TileLink>
         )}
       </div>
     </Section>
@@ -64,7 +60,7 @@ function Shared({ companies }: { companies: Company[] }) {
   if (shared.length === 0) return null;
   return (
     <Section title="Shared with you">
-      <div className={styles["grid"]}>{shared.map((project) => <Tile key={project.id} project={project} />)}</div>
+      <div className="tiles">{shared.map((project) => <Tile key={project.id} project={project} />)}</div>
     </Section>
   );
 }
@@ -78,12 +74,7 @@ export function Projects({ holder, of }: { holder: string; of?: string }) {
 }
 
 function Tile({ project, of }: { project: Project; of?: string | undefined }) {
-  return (
-    <Link to={paths.project(project.id)} className={styles["tile"]}>
-      <b><Icon name="folder" /> {project.name}</b>
-      <span>{project.description || (of ? `In ${of}` : "No description")}</span>
-    </Link>
-  );
+  return <TileLink to={paths.project(project.id)} icon="folder" title={project.name}>{project.description || (of ? `In ${of}` : "No description")}</TileLink>;
 }
 
 function Recent({ workflows }: { workflows: Schema<"Workflow">[] }) {

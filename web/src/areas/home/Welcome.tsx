@@ -3,9 +3,9 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 
-import { api, type Schema } from "@/api/client";
+import { api } from "@/api/client";
 import { companiesQuery } from "@/api/places";
-import { Button, CodeBlock, ErrorState, Field, Icon, Page, ProblemNote, Select, SkeletonLines, TextArea, toast } from "@/components";
+import { Button, CodeBlock, ErrorState, Field, Icon, Page, ProblemNote, Select, SkeletonLines, TextArea, TileButton, toast } from "@/components";
 import { useInProject } from "@/frame/scope";
 import { useSubmit } from "@/lib/useSubmit";
 import { paths } from "@/paths";
@@ -110,8 +110,8 @@ function TemplateStep({ project }: { project: string }) {
   if (!templates.data) return <SkeletonLines lines={3} height="5.5rem" />;
   return (
     <>
-      <div className={styles["grid"]} role="group" aria-label="Templates">
-        {templates.data.items.map((one) => <Template key={one.name} template={one} picked={one.name === picked} onPick={() => setPicked(one.name)} />)}
+      <div className="tiles" role="group" aria-label="Templates">
+        {templates.data.items.map((one) => <TileButton key={one.name} icon="flow" title={one.title} picked={one.name === picked} onPick={() => setPicked(one.name)}>{one.summary}</TileButton>)}
       </div>
       {chosen && (
         <form key={chosen.name} className={`stack ${styles["peek"]}`} onSubmit={onSubmit}>
@@ -125,14 +125,5 @@ function TemplateStep({ project }: { project: string }) {
       )}
       <div><Button kind="quiet" onClick={() => void navigate(paths.project(project))}>Not now: open the empty project</Button></div>
     </>
-  );
-}
-
-function Template({ template, picked, onPick }: { template: Schema<"Template">; picked: boolean; onPick: () => void }) {
-  return (
-    <button type="button" className={styles["tile"]} aria-pressed={picked} onClick={onPick}>
-      <b><Icon name="flow" /> {template.title}</b>
-      <span>{template.summary}</span>
-    </button>
   );
 }

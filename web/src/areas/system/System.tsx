@@ -1,15 +1,14 @@
 /** All workflows that one may see, in numbers: what runs, what fails, where to look first. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 
 import { api, type Schema } from "@/api/client";
-import { ButtonLink, EmptyState, ErrorState, Page, Pagination, SkeletonLines, type Sort, Status, Table, usePage } from "@/components";
+import { ButtonLink, EmptyState, ErrorState, Figures, Page, Pagination, Skeleton, SkeletonLines, type Sort, Status, Table, usePage } from "@/components";
 import { allNews, LiveBadge, useFollow } from "@/live";
 import { paths } from "@/paths";
 import { Share } from "./Share";
-import styles from "./System.module.css";
-import { sorted, successRate, totals } from "./totals";
+import { sorted, STATUSES, successRate, summed, totals } from "./totals";
 
 type Summary = Schema<"Summary">;
 
@@ -23,7 +22,8 @@ const dashboardQuery = (page: number) => ({
 
 export function Component() {
   const [page, setPage] = usePage();
-  const news = useFollow(allNews(), () => void dashboard.refetch());
+  const cache = useQueryClient();
+  const news = useFollow(allNews(), () => void cache.invalidateQueries({ queryKey: ["dashboard"] }));
   const dashboard = useQuery({ ...dashboardQuery(page), refetchInterval: news.again });
   return (
     <Page title="All workflows" about="Every workflow that you may see, in all companies." actions={<><LiveBadge state={news.state} onRetry={news.hurry} /> <ButtonLink to={paths.executions()} icon="play">All executions</ButtonLink></>}>
@@ -37,7 +37,7 @@ export function Component() {
           </div>
         ) : (
           <>
-            <Tiles summaries={dashboard.data.workflow_summaries} workflows={dashboard.data.total_workflows} all={dashboard.data.total_workflows <= SIZE} />
+            <Totals summaries={dashboard.data.workflow_summaries} workflows={dashboard.data.total_workflows} />
             <Workflows summaries={dashboard.data.workflow_summaries} />
             <Pagination page={page} pageSize={SIZE} total={dashboard.data.total_workflows} onPage={setPage} />
           </>
@@ -48,26 +48,31 @@ export function Component() {
 
 const number = (value: number) => value.toLocaleString("en");
 
-function Tiles({ summaries, workflows, all }: { summaries: Summary[]; workflows: number; all: boolean }) {
-  const sum = totals(summaries);
-  const tiles: [string, string, string][] = [
-    ["Workflows", number(workflows), `${number(sum.active)} active`],
-    ["Running now", number(sum.running), sum.pending ? `${number(sum.pending)} waiting to start` : "none waiting"],
-    ["Completed", number(sum.completed), sum.rate === null ? "nothing has ended yet" : `${sum.rate}% of those that ended`],
-    ["Failed", number(sum.failed), sum.cancelled ? `${number(sum.cancelled)} cancelled` : "none cancelled"],
-  ];
+/** Over all workflows, also those of other pages: what the pages of lists say of how many there are. */
+const everywhereQuery = {
+  queryKey: ["dashboard", "everywhere"],
+  queryFn: async ({ signal }: { signal: AbortSignal }) => {
+    const ended = STATUSES.map(async (status) => [status, (await api.get("/api/v1/executions", { params: { query: { status, page_size: 1 } }, signal })).total] as const);
+    const active = await api.get("/api/v1/workflows", { params: { query: { status: "active", page_size: 1 } }, signal });
+    return summed(active.total, Object.fromEntries(await Promise.all(ended)));
+  },
+  placeholderData: keepPreviousData,
+};
+
+function Totals({ summaries, workflows }: { summaries: Summary[]; workflows: number }) {
+  const others = workflows > summaries.length;
+  const everywhere = useQuery({ ...everywhereQuery, enabled: others });
+  if (others && !everywhere.data) return everywhere.error ? <ErrorState error={everywhere.error} onRetry={() => void everywhere.refetch()} /> : <Skeleton height="6rem" />;
+  const sum = everywhere.data ?? totals(summaries);
   return (
-    <div>
-      <dl className={styles["tiles"]}>
-        {tiles.map(([name, value, about]) => (
-          <div key={name} className={`${styles["tile"]} ${name === "Failed" && sum.failed ? styles["bad"] : ""}`}>
-            <dt>{name}</dt>
-            <dd><b>{value}</b> <span>{about}</span></dd>
-          </div>
-        ))}
-      </dl>
-      {!all && <p className="muted">Counted over the workflows of this page.</p>}
-    </div>
+    <Figures
+      figures={[
+        { name: "Workflows", value: number(workflows), note: `${number(sum.active)} active` },
+        { name: "Running now", value: number(sum.running), note: sum.pending ? `${number(sum.pending)} waiting to start` : "none waiting" },
+        { name: "Completed", value: number(sum.completed), note: sum.rate === null ? "nothing has ended yet" : `${sum.rate}% of those that ended` },
+        { name: "Failed", value: number(sum.failed), note: sum.cancelled ? `${number(sum.cancelled)} cancelled` : "none cancelled", bad: sum.failed > 0 },
+      ]}
+    />
   );
 }
 

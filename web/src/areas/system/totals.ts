@@ -13,6 +13,13 @@ export function successRate(executions: Counts): number | null {
   return completed && rate === 0 ? 1 : rate;
 }
 
+export const STATUSES = ["pending", "running", "completed", "failed", "cancelled"] as const;
+
+export function summed(active: number, executions: Counts) {
+  const of = (name: string) => executions[name] ?? 0;
+  return { active, pending: of("pending"), running: of("running"), completed: of("completed"), failed: of("failed"), cancelled: of("cancelled"), rate: successRate(executions) };
+}
+
 export function totals(summaries: readonly Summary[]) {
   const sum: Counts = {};
   let active = 0;
@@ -20,8 +27,7 @@ export function totals(summaries: readonly Summary[]) {
     if (status === "active") active += 1;
     for (const [name, n] of Object.entries(executions)) sum[name] = (sum[name] ?? 0) + n;
   }
-  const of = (name: string) => sum[name] ?? 0;
-  return { active, pending: of("pending"), running: of("running"), completed: of("completed"), failed: of("failed"), cancelled: of("cancelled"), rate: successRate(sum) };
+  return summed(active, sum);
 }
 
 const BY: Record<string, (row: Summary) => string | number> = {

@@ -4,7 +4,7 @@ import { useRef } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
 
 import { api, type Schema } from "@/api/client";
-import { Button, CodeBlock, ErrorState, Field, Page, ProblemNote, Skeleton, SkeletonLines, Tabs, toast } from "@/components";
+import { Button, CodeBlock, ErrorState, Field, Page, ProblemNote, Skeleton, SkeletonLines, Tabs, TileButton, toast } from "@/components";
 import { useInProject } from "@/frame/scope";
 import { Graph } from "@/graph";
 import { useSubmit } from "@/lib/useSubmit";
@@ -40,10 +40,7 @@ export function Component() {
         <div className={styles["new"]}>
           <div className={styles["templates"]} role="group" aria-label="Templates">
             {all.map((one) => (
-              <button key={one.name} type="button" className={styles["template"]} aria-pressed={one === chosen} onClick={() => pick(one.name)}>
-                <b>{one.title}</b>
-                <span>{one.summary}</span>
-              </button>
+              <TileButton key={one.name} title={one.title} picked={one === chosen} onPick={() => pick(one.name)}>{one.summary}</TileButton>
             ))}
           </div>
           <div ref={preview} className={styles["preview"]}>{chosen && <Preview key={chosen.name} template={chosen} project={projectId} tab={search.get("view") === "text" ? "text" : "graph"}

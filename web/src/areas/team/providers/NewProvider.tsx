@@ -1,9 +1,9 @@
 /** A new identity provider: first its type, which is in the address, then what that type is told. */
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useSearchParams } from "react-router";
+import { useNavigate, useSearchParams } from "react-router";
 
 import { api } from "@/api/client";
-import { Button, ButtonLink, Field, Page, ProblemNote, Section, SkeletonLines } from "@/components";
+import { Button, ButtonLink, Field, Page, ProblemNote, Section, SkeletonLines, TileLink } from "@/components";
 import { useSubmit } from "@/lib/useSubmit";
 import { paths } from "@/paths";
 import { type Place, useMyRole } from "../access";
@@ -14,7 +14,6 @@ import { atLeast } from "../roles";
 import teamStyles from "../Team.module.css";
 import { ConfigFields } from "./ConfigForm";
 import { configFrom, CUSTOM, KINDS, titleOf } from "./kinds";
-import styles from "./Providers.module.css";
 
 export function Component() {
   return <InCompany title="Add an identity provider">{(place) => <NewProvider key={place.id} place={place} />}</InCompany>;
@@ -31,12 +30,9 @@ function NewProvider({ place }: { place: Place }) {
         <Needs role="admin" own={own} place={place} what="Adding one">An identity provider decides who comes in.</Needs>
       ) : (
         <>
-          <nav className={styles["grid"]} aria-label="Type">
+          <nav className="tiles" aria-label="Type">
             {Object.entries({ ...KINDS, custom: CUSTOM }).map(([key, kind]) => (
-              <Link key={key} className={styles["tile"]} to={paths.companyProviderNew(place.id, key)} replace aria-current={key === type ? "true" : undefined}>
-                <b>{kind.title}</b>
-                <span>{kind.about}</span>
-              </Link>
+              <TileLink key={key} to={paths.companyProviderNew(place.id, key)} replace aria-current={key === type ? "true" : undefined} title={kind.title}>{kind.about}</TileLink>
             ))}
           </nav>
           {type && <Form key={type} company={place.id} type={type} />}

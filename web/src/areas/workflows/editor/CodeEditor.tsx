@@ -7,7 +7,7 @@ import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { EditorState, StateEffect, StateField, type Text } from "@codemirror/state";
 import { Decoration, drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 
 import { cspNonce } from "@/lib/nonce";
 import type { Examined } from "../data";
@@ -23,7 +23,8 @@ export interface CodeEditorProps {
   label: string;
   readOnly?: boolean;
   findings: Finding[];
-  schema: Schema | undefined;
+  /** As soon as it is there: who types before that is offered something, too. */
+  schema: () => Promise<Schema | null>;
   /** The lines of the selected task, from and to, counted from 1. */
   chosen: readonly [number, number] | null;
   /** A new object asks to go to its line; with a column, to write there. */
@@ -74,8 +75,8 @@ export default function CodeEditor(props: CodeEditorProps) {
           lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), foldGutter(), lintGutter(), history(), drawSelection(),
           indentOnInput(), indentUnit.of("  "), EditorState.tabSize.of(2), bracketMatching(), closeBrackets(), search({ top: true }), highlightSelectionMatches(),
           yaml(), codeLook, chosenLines, EditorView.lineWrapping,
-          autocompletion({ override: [completionFrom(() => now.current.schema)], icons: false }),
-          meaningFrom(() => now.current.schema),
+          autocompletion({ override: [completionFrom(() => now.current.schema())], icons: false }),
+          meaningFrom(() => now.current.schema()),
           keymap.of([
             { key: "Mod-s", run: () => (now.current.onSave(), true), preventDefault: true },
             ...closeBracketsKeymap, ...completionKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...lintKeymap, ...defaultKeymap, indentWithTab,
@@ -92,7 +93,8 @@ export default function CodeEditor(props: CodeEditorProps) {
     return () => made.destroy();
   }, []);
 
-  useEffect(() => {
+  // At once: an effect that comes later would put back the text from before the key that was pressed meanwhile.
+  useLayoutEffect(() => {
     const made = view.current;
     if (!made || made.state.doc.toString() === props.value) return;
     made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: props.value } });

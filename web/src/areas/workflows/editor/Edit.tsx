@@ -38,7 +38,8 @@ export function Component() {
 
   const settled = useSettled(text, PAUSE);
   const check = useQuery({ ...checkQuery(settled), placeholderData: keepPreviousData });
-  const schema = useQuery(schemaQuery);
+  const schema = useCallback(() => cache.ensureQueryData(schemaQuery).then((data) => data as Schema, () => null), [cache]);
+  useEffect(() => void schema(), [schema]);
   const graph = useLast(check.data?.graph ?? null);
   const findings = useMemo(() => check.data?.errors ?? [], [check.data]);
   const selection = useSelection(graph);
@@ -85,7 +86,7 @@ export function Component() {
       <div className={styles["sideBySide"]} data-shown={shown}>
         <div className={styles["text"]}>
           <Suspense fallback={<Skeleton height="100%" />}>
-            <CodeEditor value={text} label="Definition, YAML. Escape, then Tab leaves the editor." readOnly={!may("editor")} findings={findings} schema={schema.data as Schema | undefined}
+            <CodeEditor value={text} label="Definition, YAML. Escape, then Tab leaves the editor." readOnly={!may("editor")} findings={findings} schema={schema}
               chosen={selection.lines} goTo={selection.goTo} onChange={setText} onLine={selection.atLine} onSave={trySave} />
           </Suspense>
           <Findings findings={findings} onGo={selection.goToLine} />

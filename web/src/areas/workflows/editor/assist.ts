@@ -8,9 +8,9 @@ import { meaningAt, type Offer, offersAt, type Schema } from "./schema";
 
 const linesOf = (doc: Text) => doc.toString().split("\n");
 
-export function completionFrom(schema: () => Schema | undefined) {
-  return (context: CompletionContext): CompletionResult | null => {
-    const root = schema();
+export function completionFrom(schema: () => Promise<Schema | null>) {
+  return async (context: CompletionContext): Promise<CompletionResult | null> => {
+    const root = await schema();
     const line = context.state.doc.lineAt(context.pos);
     const lines = linesOf(context.state.doc);
     const place = root && placeAt(lines, line.number - 1, context.pos - line.from);
@@ -43,9 +43,9 @@ function below(offer: Offer): string {
   return " ${}";
 }
 
-export const meaningFrom = (schema: () => Schema | undefined) =>
-  hoverTooltip((view, pos) => {
-    const root = schema();
+export const meaningFrom = (schema: () => Promise<Schema | null>) =>
+  hoverTooltip(async (view, pos) => {
+    const root = await schema();
     const line = view.state.doc.lineAt(pos);
     const token = tokensOf(line.text).find((one) => one.name !== null);
     if (!root || !token?.name || pos < line.from + token.column || pos > line.from + token.column + token.name.length) return null;

@@ -1,10 +1,10 @@
 /** How a workflow is doing: the last 24 hours, what ran last, what comes next. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { lazy, type ReactNode, Suspense } from "react";
+import { lazy, Suspense } from "react";
 import { Link } from "react-router";
 
 import type { Schema } from "@/api/client";
-import { Button, ButtonLink, EmptyState, ErrorState, Section, Skeleton, SkeletonLines, Time } from "@/components";
+import { Button, ButtonLink, EmptyState, ErrorState, Figures, Section, Skeleton, SkeletonLines, Time } from "@/components";
 import { Graph } from "@/graph";
 import { duration } from "@/lib/times";
 import { LiveBadge, useFollow, workflowNews } from "@/live";
@@ -64,22 +64,15 @@ function Numbers({ dashboard }: { dashboard: Schema<"WorkflowDashboard"> }) {
   const rate = successRate(day);
   const { p50, p95 } = dashboard.duration_ms;
   return (
-    <dl className={styles["numbers"]}>
-      <Number name="Runs, 24 h" value={day.total.toLocaleString("en")} note={day.failed ? `${day.failed} failed` : undefined} />
-      <Number name="Success rate, 24 h" value={rate === null ? "–" : `${rate} %`} note={rate === null ? "nothing ended" : undefined} />
-      <Number name="Typical duration (p50)" value={p50 === null ? "–" : duration(p50)} />
-      <Number name="Slow ones (p95)" value={p95 === null ? "–" : duration(p95)} />
-      <Number name="Running now" value={((dashboard.execution_counts["running"] ?? 0) + (dashboard.execution_counts["pending"] ?? 0)).toLocaleString("en")} />
-    </dl>
-  );
-}
-
-function Number({ name, value, note }: { name: string; value: ReactNode; note?: string | undefined }) {
-  return (
-    <div className="card">
-      <dt>{name}</dt>
-      <dd>{value} {note && <small>{note}</small>}</dd>
-    </div>
+    <Figures
+      figures={[
+        { name: "Runs, 24 h", value: day.total.toLocaleString("en"), note: day.failed ? `${day.failed} failed` : undefined },
+        { name: "Success rate, 24 h", value: rate === null ? "–" : `${rate} %`, note: rate === null ? "nothing ended" : undefined },
+        { name: "Typical duration (p50)", value: p50 === null ? "–" : duration(p50) },
+        { name: "Slow ones (p95)", value: p95 === null ? "–" : duration(p95) },
+        { name: "Running now", value: ((dashboard.execution_counts["running"] ?? 0) + (dashboard.execution_counts["pending"] ?? 0)).toLocaleString("en") },
+      ]}
+    />
   );
 }
 
