@@ -308,6 +308,24 @@ async def test_a_message_over_the_limit_is_refused(broker: dict[str, Any], tmp_p
         assert "more than 2,000 bytes" in str(await listening)
 
 
+@pytest.mark.parametrize("broker", ["nats", "mqtt", "mqtt5"], indirect=True)
+async def test_what_waits_to_be_taken_is_bounded_and_what_is_left_out_is_told(
+    broker: dict[str, Any], tmp_path: Path
+) -> None:
+    async with working(files=tmp_path) as work, working(files=tmp_path, answer_bytes=2_000) as small:
+        say = broker | {"operation": "say", "message": {"payload": "x" * 1_500}}
+        async with aclosing(asyncapi.subscribe(broker | {"operation": "hear", "subscription": {}}, small)) as messages:
+            first = asyncio.ensure_future(anext(messages))
+            while not first.done():
+                await asyncapi.perform(say, work)
+                await asyncio.wait({first}, timeout=0.05)
+            # Nobody takes any more: at some time there are 8,000 bytes of them.
+            async with asyncio.timeout(60):
+                while "come faster than they are taken" not in str(said(small)):
+                    await asyncapi.perform(say, work)
+            assert (await anext(messages))["payload"] == "x" * 1_500
+
+
 @pytest.mark.parametrize(
     ("server", "named"),
     [

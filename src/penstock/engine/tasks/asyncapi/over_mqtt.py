@@ -1,9 +1,11 @@
 """AsyncAPI over MQTT: 3.1.1, whose messages have no headers, and 5, whose messages have user properties. At least once,
 unless the document says otherwise."""
 
+import asyncio
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import aiomqtt
@@ -13,7 +15,7 @@ from paho.mqtt.properties import Properties
 from penstock.engine import faults
 from penstock.engine.tasks import reaching
 from penstock.engine.tasks.asyncapi.credentials import credentials, secured
-from penstock.engine.tasks.asyncapi.target import Inbound, Outbound, Target
+from penstock.engine.tasks.asyncapi.target import Inbound, Outbound, Target, telling_once
 from penstock.engine.tasks.event_stream import too_large
 from penstock.engine.tasks.work import Work
 
@@ -73,6 +75,7 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[aiomqtt.Client
             password=password,
             protocol=_VERSIONS[target.protocol],
             timeout=reaching.CONNECT_SECONDS,
+            queue_type=_Waiting.of(target, work),
             max_queued_incoming_messages=_MOST_WAITING,
             tls_context=tls,
         ) as client:
@@ -84,6 +87,32 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[aiomqtt.Client
     finally:
         if tls is not None:
             tls.close()
+
+
+class _Waiting(asyncio.Queue[aiomqtt.Message]):
+    """What came and was not taken yet, in bytes too: 10,000 pictures are more than a server has room for."""
+
+    def __init__(self, most: int, lost: Callable[[], None], maxsize: int) -> None:
+        super().__init__(maxsize)
+        self._most = most
+        self._lost = lost
+        self._bytes = 0
+
+    @classmethod
+    def of(cls, target: Target, work: Work) -> Any:
+        return partial(cls, 4 * work.tools.limits.answer_bytes, telling_once(target, work))
+
+    def put_nowait(self, item: aiomqtt.Message) -> None:
+        if self.full() or (self._bytes and self._bytes + len(item.payload) > self._most):
+            self._lost()
+            raise asyncio.QueueFull
+        self._bytes += len(item.payload)
+        super().put_nowait(item)
+
+    def _get(self) -> aiomqtt.Message:
+        item: aiomqtt.Message = super()._get()
+        self._bytes -= len(item.payload)
+        return item
 
 
 class _Named:

@@ -1,16 +1,16 @@
 """AsyncAPI over NATS. The idempotency key is its message id, by which its streams know a repetition."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 from nats.aio.client import Client
-from nats.errors import Error
+from nats.errors import Error, SlowConsumerError
 
 from penstock.engine import faults
 from penstock.engine.tasks import reaching
 from penstock.engine.tasks.asyncapi.credentials import credentials, secured
-from penstock.engine.tasks.asyncapi.target import Inbound, Outbound, Target
+from penstock.engine.tasks.asyncapi.target import Inbound, Outbound, Target, telling_once
 from penstock.engine.tasks.event_stream import too_large
 from penstock.engine.tasks.work import Work
 
@@ -55,7 +55,7 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[Client]:
             connect_timeout=int(reaching.CONNECT_SECONDS),
             # Servers tell of others of their cluster: addresses that nobody checked.
             allow_reconnect=False,
-            error_cb=_quiet,
+            error_cb=_telling(target, work),
             user=user,
             password=password if user is not None else None,
             token=password if user is None else None,
@@ -81,5 +81,12 @@ class _Secure(Client):
         return super()._connect_command()
 
 
-async def _quiet(_: Exception) -> None:
-    """What goes wrong is raised where it matters."""
+def _telling(target: Target, work: Work) -> Callable[[Exception], Awaitable[None]]:
+    lost = telling_once(target, work)
+
+    async def told(error: Exception) -> None:
+        """What else goes wrong is raised where it matters."""
+        if isinstance(error, SlowConsumerError):
+            lost()
+
+    return told

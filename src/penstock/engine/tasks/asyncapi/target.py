@@ -1,6 +1,6 @@
 """Where a message goes, or comes from: what an AsyncAPI document and a task say, put together."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -69,6 +69,18 @@ class Inbound(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = {}
     content_type: str | None = None
     """Where the protocol says one."""
+
+
+def telling_once(target: Target, work: Work) -> Callable[[], None]:
+    """For brokers that do not wait for who listens: messages are left out when too many of them wait to be taken."""
+    said: list[bool] = []
+
+    def lost() -> None:
+        if not said:
+            said.append(True)
+            work.says("warn", f"messages of {target} come faster than they are taken: some are left out")
+
+    return lost
 
 
 class Client(Protocol):
