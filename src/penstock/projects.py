@@ -94,7 +94,8 @@ def _name_parameter(query_string: bytes) -> str:
     try:
         pairs = parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=50)
     except (UnicodeDecodeError, ValueError) as error:
-        raise Invalid("the query is not valid: percent-encoded UTF-8, 50 parameters at most") from error
+        problem = "expected percent-encoded UTF-8, 50 parameters at most"
+        raise Invalid(f"the query is not valid: {problem}", errors=[FieldError("", problem)]) from error
     names = [value for name, value in pairs if name == "projectName"]
     if len(names) != 1 or not names[0].strip():
         problem = "given more than once" if len(names) > 1 else "a name is required"

@@ -119,6 +119,7 @@ async def test_a_wrong_member_is_pointed_at(client: httpx.AsyncClient) -> None:
 async def test_what_is_no_json_is_told_where(client: httpx.AsyncClient, body: bytes, says: str) -> None:
     answer = await send(client, body, JSON, "/project")
     assert (answer.status_code, says in answer.json()["detail"]) == (400, True), answer.text
+    assert [error["path"] for error in answer.json()["errors"]] == [""]
 
 
 @pytest.mark.parametrize("depth", [200, 201, 500, 900, 5_000])

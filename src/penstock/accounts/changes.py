@@ -22,7 +22,8 @@ async def update(
     """Change email, password or both; user-info and, with a new password, the new value of the session cookie."""
     userid = session.user.userid
     if email is None and password is None:
-        raise Invalid("send a new email, a new password or both")
+        message = "send a new email, a new password or both"
+        raise Invalid(message, errors=[FieldError("", message)])
     if email is not None:
         email = emails.required(email)
     if password is not None:

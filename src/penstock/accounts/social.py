@@ -9,7 +9,7 @@ from penstock.accounts.oauth import Identity, OAuthError, Pending, ProviderDown,
 from penstock.accounts.service import Accounts
 from penstock.accounts.sessions import Visitor
 from penstock.http import metrics
-from penstock.problems import BadGateway, Invalid, NotFound, Problem
+from penstock.problems import BadGateway, FieldError, Invalid, NotFound, Problem
 
 COOKIE = "oauth_login"
 
@@ -92,7 +92,9 @@ async def identify(accounts: Accounts, method: str, token: str) -> Identity:
     try:
         return await accounts.oauth.identify(method, token)
     except UnknownProvider as error:
-        raise Invalid(str(error)) from error
+        raise Invalid(str(error), errors=[FieldError("/method", str(error))]) from error
+    except Refused as error:
+        raise Invalid(str(error), errors=[FieldError("/token", str(error))]) from error
     except OAuthError as error:
         raise _problem(error) from error
 

@@ -110,7 +110,9 @@ def parse_query(text: bytes) -> Form:
     try:
         pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
     except (UnicodeDecodeError, ValueError) as error:
-        raise Invalid("the form data is not valid: percent-encoded UTF-8, 50 fields at most") from error
+        raise _unfit(
+            "the query or the form is not valid", "expected percent-encoded UTF-8, 50 fields at most"
+        ) from error
     return _once(pairs)
 
 
@@ -129,7 +131,7 @@ async def _multipart(request: Request[Any, Any, Any]) -> Form:
         data = await request.form()
     except (ValueError, LookupError) as error:
         # Text that is not in its charset, or in one that nobody knows.
-        raise Invalid("the form data is not valid: expected fields of UTF-8 text") from error
+        raise _unfit("the form is not valid", "expected fields of UTF-8 text") from error
     pairs = list(data.multi_items())
     for name, value in pairs:
         if isinstance(value, UploadFile) or not isinstance(value, str):
@@ -146,7 +148,7 @@ def _json_object(body: bytes) -> dict[str, Any]:
         members = json.loads(body.decode(), object_pairs_hook=_members_once, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         # Not JSON, not UTF-8, a number of thousands of digits, or brackets nested by the thousand.
-        raise Invalid(f"the body is not JSON: {_unreadable(body, error)}") from error
+        raise _unfit("the body is not JSON", _unreadable(body, error)) from error
     if not isinstance(members, dict):
         raise Invalid("expected a JSON object", errors=[FieldError("", "expected an object")])
     for name, value in members.items():
@@ -154,6 +156,11 @@ def _json_object(body: bytes) -> dict[str, Any]:
         if too_deep(value, body):
             raise _wrong(name, f"may be nested {DEEPEST} levels deep")
     return members
+
+
+def _unfit(what: str, why: str) -> Invalid:
+    """All of it is wrong, and no member of it."""
+    return Invalid(f"{what}: {why}", errors=[FieldError("", why)])
 
 
 def _unreadable(body: bytes, error: Exception) -> str:

@@ -37,7 +37,7 @@ def read_events(headers: Mapping[str, str], body: bytes) -> list[Event]:
 
 def _batch(data: Any) -> list[Event]:
     if not isinstance(data, list):
-        raise Invalid("a batch is a list of events")
+        raise Invalid("a batch is a list of events", errors=[FieldError("", "expected a list")])
     if len(data) > _MOST_EVENTS:
         raise TooLarge(f"a batch may have {_MOST_EVENTS} events at most")
     return [_valid(event, f"/{index}") for index, event in enumerate(data)]
@@ -47,7 +47,7 @@ def _json(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Invalid("the body is not JSON") from error
+        raise Invalid("the body is not JSON", errors=[FieldError("", "it cannot be read")]) from error
 
 
 def _binary(headers: Mapping[str, str], kind: str, body: bytes) -> Event:
