@@ -80,6 +80,12 @@ async def test_a_message_has_the_key_that_its_binding_describes(
     assert ("key" in headers) == (found != "given")
 
 
+async def test_a_key_that_is_not_where_the_document_says_is_told(cluster: Kafka, tmp_path: Path) -> None:
+    given = described(tmp_path, cluster.host, "keys", key={"location": "$message.payload#/order/id"})
+    async with working(files=tmp_path) as work:
+        assert "nothing at $message.payload#/order/id" in str(await fault_of(given | saying({"order": {}}), work))
+
+
 async def test_a_group_goes_on_where_it_was_and_a_message_counts_when_it_was_taken(
     cluster: Kafka, tmp_path: Path
 ) -> None:

@@ -39,7 +39,7 @@ unpacked_to_a_bound()
 
 async def publish(target: Target, message: Outbound, work: Work) -> None:
     key, headers = _key(target, message)
-    own = [("Idempotency-Key", work.key), *headers.items()]
+    own = {"Idempotency-Key": work.key, **headers}
     cluster = await _cluster(target, work)
     producer = AIOKafkaProducer(acks="all", request_timeout_ms=REQUEST_MS, max_request_size=_FOREVER_MS)
     cluster.cluster = producer.client.cluster
@@ -53,7 +53,7 @@ async def publish(target: Target, message: Outbound, work: Work) -> None:
                     _topic_of(target),
                     message.payload,
                     key=None if key is None else key.encode(),
-                    headers=[(name, value.encode()) for name, value in own],
+                    headers=[(name, value.encode()) for name, value in own.items()],
                 )
             )
         finally:
@@ -116,7 +116,10 @@ def _key(target: Target, message: Outbound) -> tuple[str | None, Mapping[str, st
     if described is None:
         return None, message.headers
     location = described.get("location") if isinstance(described, Mapping) else described
-    if (found := located(location, {"headers": message.headers, "payload": _payload(message)})) is not None:
+    if isinstance(location, str) and location.startswith("$message."):
+        found = located(location, {"headers": message.headers, "payload": _payload(message)})
+        if found is None:
+            raise faults.configuration("Key missing", f"the message has nothing at {location[:200]}, where its key is")
         return str(found), message.headers
     if (fixed := _said(described)) is not None:
         return fixed, message.headers
