@@ -159,6 +159,11 @@ def test_a_finding_has_the_line_and_column_of_its_value() -> None:
     assert "set" in finding.message
 
 
+def test_a_member_that_is_not_known_is_shown_at_its_name_wherever_its_value_begins() -> None:
+    found = check(HEAD + "do:\n  - a:\n      set: {}\n      otput:\n        as: .x\n")
+    assert [(one.code, one.line, one.column) for one in found] == [("unknown", HEAD.count("\n") + 4, 7)]
+
+
 def test_findings_come_by_line() -> None:
     lines = [finding.line for finding in check("do:\n- a: 1\n- b: {wait: 1}\nuse: 5\ndocument: {}\nextra: 1\n")]
     assert lines == sorted(lines)

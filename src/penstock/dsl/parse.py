@@ -45,9 +45,13 @@ class NotReadable(Exception):
 class Parsed(msgspec.Struct, frozen=True):
     data: Any
     positions: dict[Path, tuple[int, int]]
+    keys: dict[Path, tuple[int, int]] = {}
+    """Of members, where their names stand."""
 
-    def position(self, path: Path) -> tuple[int, int]:
-        """Where a value stands. What came by an alias stands where the alias does."""
+    def position(self, path: Path, *, of_name: bool = False) -> tuple[int, int]:
+        """Where a value stands, or the name of it. What came by an alias stands where the alias does."""
+        if of_name and (found := self.keys.get(path)):
+            return found
         for end in range(len(path), -1, -1):
             if found := self.positions.get(path[:end]):
                 return found
@@ -128,6 +132,7 @@ class _Builder:
         self._text = text
         self._bounds = bounds
         self._positions: dict[Path, tuple[int, int]] = {}
+        self._keys: dict[Path, tuple[int, int]] = {}
         self._stack: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int, int]] = {}  # value, nodes in it, levels in it
         self._nodes = 0
@@ -147,7 +152,7 @@ class _Builder:
         for event in yaml.parse(self._text, Loader=_LOADER):
             if (taker := take.get(type(event))) is not None:
                 taker(event)
-        return Parsed(self._root, self._positions) if self._documents else None
+        return Parsed(self._root, self._positions, self._keys) if self._documents else None
 
     def _document(self, event: Any) -> None:
         self._documents += 1
@@ -223,6 +228,8 @@ class _Builder:
             message = f"the key {key[:100]!r} stands on line {inside.first_lines[key]} already"
             raise self._at(event, message, "twice", (*inside.path, key))
         inside.first_lines[key] = line
+        if self._bounds.positions:
+            self._keys[*inside.path, key] = line, event.start_mark.column + 1
         inside.key = key
         if event.anchor:
             self._anchors[event.anchor] = key, 1, 0

@@ -8,6 +8,8 @@ from penstock.problems import FieldError
 
 MOST_FINDINGS = 100
 Severity = Literal["error", "warning"]
+# What is said of a member and not of its value: it is shown at its name.
+_OF_NAMES: frozenset[Code] = frozenset({"unknown", "ignored", "task-name", "unreachable"})
 
 
 class Finding(FieldError, frozen=True, omit_defaults=True):
@@ -40,9 +42,8 @@ class Findings:
                 one if one.isprintable() else "·" for one in message
             )  # jq and others repeat what they read
             # What an alias repeats is found again at each of its places, and said at each of them once.
-            self._found.setdefault(
-                (at, code, message), Finding(at, message, code, *self._parsed.position(path), severity)
-            )
+            position = self._parsed.position(path, of_name=code in _OF_NAMES)
+            self._found.setdefault((at, code, message), Finding(at, message, code, *position, severity))
 
     def by_line(self) -> list[Finding]:
         return sorted(self._found.values(), key=lambda finding: (finding.line, finding.column))
