@@ -146,6 +146,8 @@ async def test_put_changes_only_what_is_sent(ann: Person) -> None:
     assert changed == company | {"name": "Ajax", "updated_at": changed["updated_at"]}
     project = await ann.made(f"/organizations/{company['id']}/projects", {"name": "Apollo", "description": "moon"})
     assert (await ann.put(f"/projects/{project['id']}", {})).json() == project
+    one_is_not_true = await ann.put(f"/companies/{company['id']}", {"metadata": {"tier": True}})
+    assert one_is_not_true.json()["metadata"]["tier"] is True
     changed = (await ann.put(f"/projects/{project['id']}", {"metadata": {"b": None}, "slug": "ap"})).json()
     assert changed == project | {"metadata": {"b": None}, "slug": "ap", "updated_at": changed["updated_at"]}
 

@@ -61,3 +61,14 @@ def valid_metadata(value: dict[str, Any]) -> str:
     if _NUL.search(text):
         raise invalid("metadata", "contains a character that cannot be stored")
     return text
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two values are one in JSON: in Python `True == 1 == 1.0`, and a change from one to the other is one."""
+    if not isinstance(one, dict | list):
+        return type(one) is type(other) and bool(one == other)
+    return bool(one == other) and _sorted(one) == _sorted(other)
+
+
+def _sorted(value: Any) -> bytes:
+    return msgspec.json.encode(value, order="sorted")

@@ -11,6 +11,7 @@ from penstock.accounts.sessions import Visitor
 from penstock.http.edge import Call
 from penstock.ids import uuid7
 from penstock.platform.companies.queries import ROOTS
+from penstock.platform.texts import same_json
 from penstock.storage import Statement, Transaction, now
 from penstock.storage.platform_tables import audit_entries
 
@@ -105,7 +106,9 @@ async def by(
 def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """`{member: {"before": …, "after": …}}` for the members that changed."""
     return {
-        name: {"before": before.get(name), "after": value} for name, value in after.items() if before.get(name) != value
+        name: {"before": before.get(name), "after": value}
+        for name, value in after.items()
+        if not same_json(before.get(name), value)
     }
 
 

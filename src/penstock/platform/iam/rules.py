@@ -18,7 +18,7 @@ from penstock.platform.iam.queries import Provider, Stored, stored_from
 from penstock.platform.iam.sealing import seal_config
 from penstock.platform.iam.service import Iam
 from penstock.platform.parts import Parts
-from penstock.platform.texts import invalid, valid_name
+from penstock.platform.texts import invalid, same_json, valid_name
 from penstock.problems import Conflict, NotFound, Problem
 from penstock.storage import Duplicate, Transaction, now
 
@@ -143,7 +143,7 @@ async def _changed(iam: Iam, before: Stored, given: config.Config) -> _Change:
         stored = {}
     new = config.with_kept_secrets(kind, given, stored)
     await asyncio.to_thread(config.check, kind, new)
-    if new == stored:
+    if same_json(new, stored):
         return _Change()
     if not stored:
         return _Change(new, people=True, admission=True)
