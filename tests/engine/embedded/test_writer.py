@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
+from structlog.testing import capture_logs
 
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.lease import Lease, LeaseLost
@@ -170,6 +171,15 @@ async def test_what_ends_and_what_it_starts_are_one_commit_whatever_else_can_nev
 
 def _bad(refused: str) -> dict[str, Any]:
     return {"workflow_id": uuid7()} if "gone" in refused else {"trigger_data": "\ud800"}
+
+
+async def test_an_execution_that_was_deleted_with_its_workflow_is_no_error(scene: Scene) -> None:
+    execution_id = uuid7()
+    with capture_logs() as lines:
+        scene.put(execution_id, workflow_id=uuid7())
+        await scene.writer.flush()
+    assert scene.dropped == [execution_id]
+    assert {line["log_level"] for line in lines} == {"info"}
 
 
 async def test_who_waits_for_a_writer_whose_turn_is_over_is_told(scene: Scene, database: Database) -> None:

@@ -182,6 +182,7 @@ async def lock_events_in(tx: Transaction) -> None:
         await tx.run_text("SELECT pg_advisory_xact_lock($1)", _EVENTS_LOCK)
 
 
+WORKFLOW = Statement(select(workflows.c.id).where(workflows.c.id == bindparam("id")))
 DEFINITION = Statement(
     select(workflow_versions.c.config_yaml).where(
         workflow_versions.c.workflow_id == bindparam("workflow_id"), workflow_versions.c.version == bindparam("version")

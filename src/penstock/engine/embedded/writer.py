@@ -255,7 +255,7 @@ class Writer:
                 raise
             except Exception as error:
                 if not attempt.apart and _is_for_ever(error):
-                    log.warning("a batch cannot be written as one", executions=len(portions), error=str(error))
+                    log.info("a batch cannot be written as one", executions=len(portions), error=str(error))
                     attempt.apart = True
                     continue
                 if not isinstance(error, StorageError):
@@ -266,13 +266,24 @@ class Writer:
                 pause = min(pause * 2, _LONGEST_PAUSE)
             else:
                 self._trouble = None
-                self._give_up(attempt.refused)
+                await self._give_up(attempt)
                 return
 
-    def _give_up(self, refused: Mapping[str, Exception]) -> None:
-        for execution_id, error in refused.items():
-            log.error("an execution cannot be stored and is given up", execution_id=execution_id, error=str(error))
+    async def _give_up(self, attempt: "_Attempt") -> None:
+        for execution_id, error in attempt.refused.items():
+            if await self._was_deleted(attempt.portions[execution_id]):
+                log.info("an execution was deleted while it ran", execution_id=execution_id)
+            else:
+                log.error("an execution cannot be stored and is given up", execution_id=execution_id, error=str(error))
             self._dropped(execution_id)
+
+    async def _was_deleted(self, portion: Portion) -> bool:
+        """Its workflow was, with all that ran: nobody need see to it."""
+        told = [entry.workflow_id for entry in portion.events] + [change.workflow_id for change in portion.changes]
+        try:
+            return bool(told) and await self._database.one(statements.WORKFLOW, id=told[0]) is None
+        except StorageError:
+            return False
 
     async def _commit(self, attempt: "_Attempt") -> None:
         async with self._database.transaction() as tx:
