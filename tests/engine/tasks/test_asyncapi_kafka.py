@@ -80,6 +80,14 @@ async def test_a_message_has_the_key_that_its_binding_describes(
     assert ("key" in headers) == (found != "given")
 
 
+async def test_of_several_brokers_the_first_that_answers_is_asked(cluster: Kafka, tmp_path: Path) -> None:
+    topic = cluster.topic("several")
+    async with working(files=tmp_path) as work:
+        await asyncapi.perform(described(tmp_path, f"127.0.0.1:9, {cluster.host}", topic) | saying("x"), work)
+        fault = await fault_of(described(tmp_path, "127.0.0.1:9,127.0.0.1:10", topic) | saying("x"), work)
+    assert "127.0.0.1:10: the connection was refused" in str(fault)
+
+
 async def test_a_key_that_is_not_where_the_document_says_is_told(cluster: Kafka, tmp_path: Path) -> None:
     given = described(tmp_path, cluster.host, "keys", key={"location": "$message.payload#/order/id"})
     async with working(files=tmp_path) as work:

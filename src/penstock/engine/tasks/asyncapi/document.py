@@ -50,6 +50,7 @@ class Document:
             channel=self._bindings(channel, place.protocol),
             message=self._bindings(kind, place.protocol),
             security=tuple(self._security(operation) or self._security(server)),
+            others=place.others,
         )
 
     def _bindings(self, described: Mapping[str, Any], protocol: str) -> dict[str, Any]:

@@ -101,18 +101,30 @@ class Cluster(AIOKafkaClient):  # type: ignore[misc]
             await asyncio.sleep(_BETWEEN_LOOKS)
 
     async def bootstrap(self) -> None:
-        connection = await self._connection(self._target.host, self._target.port)
-        try:
-            metadata = await connection.send(MetadataRequest([]))
-        except (KafkaError, TimeoutError) as error:
-            raise faults.communication("Kafka failed", f"{self._target}: {_silence(error)}", status=503) from error
-        finally:
-            connection.close()
+        metadata = await self._first_answer()
         self.cluster.update_metadata(metadata)
         if not self.cluster.brokers():
             raise faults.communication("Kafka failed", f"{self._target} knows of no broker, not even itself")
         self._sync_task = asyncio.create_task(self._md_synchronizer())
         self._sync_task.add_done_callback(self._stopped)
+
+    async def _first_answer(self) -> Any:
+        places = [(self._target.host, self._target.port), *self._target.others]
+        while True:
+            try:
+                return await self._metadata(*places.pop(0))
+            except faults.Fault as fault:
+                if not places or fault.error.status in _FINAL:
+                    raise
+
+    async def _metadata(self, host: str, port: int) -> Any:
+        connection = await self._connection(host, port)
+        try:
+            return await connection.send(MetadataRequest([]))
+        except (KafkaError, TimeoutError) as error:
+            raise faults.communication("Kafka failed", f"{self._target}: {_silence(error)}", status=503) from error
+        finally:
+            connection.close()
 
     async def close(self) -> None:
         """At once: what is under way fails, and nothing is connected anew."""

@@ -54,6 +54,8 @@ class Target(msgspec.Struct, frozen=True):
     """What it says about this protocol of the message."""
     security: tuple[str, ...] = ()
     """The kinds of security that the server knows, of which one is used."""
+    others: tuple[tuple[str, int], ...] = ()
+    """Where the same is found when the first place does not answer."""
 
     def __str__(self) -> str:
         return f"{self.protocol}://{self.host}:{self.port} {self.address}"
@@ -99,6 +101,7 @@ class Place(msgspec.Struct, frozen=True):
     host: str
     port: int
     path: str
+    others: tuple[tuple[str, int], ...] = ()
 
 
 def family(protocol: str) -> str:
@@ -113,6 +116,11 @@ def versioned(protocol: str, version: Any) -> str:
 
 
 def place_of(url: str, protocol: str, path: str) -> Place:
+    if family(protocol) == "kafka" and "," in url:
+        # As Kafka's own clients are told of a cluster.
+        scheme, _, listed = url.rpartition("://")
+        places = [place_of(f"{scheme or protocol}://{each.strip()}", protocol, path) for each in listed.split(",")]
+        return msgspec.structs.replace(places[0], others=tuple((each.host, each.port) for each in places[1:]))
     try:
         parts = urlsplit(url if "://" in url else f"{protocol}://{url}")
         host, port = parts.hostname, parts.port
