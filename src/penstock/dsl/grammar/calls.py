@@ -112,8 +112,8 @@ _CONSUME = Record(
     "How long messages are taken.",
     {
         "amount": Member(Whole(0), "Until so many have come."),
-        "while": Member(CONDITION, "As long as this is true after a message."),
-        "until": Member(CONDITION, "Until this is true before a message."),
+        "while": Member(CONDITION, "As long as this is true of the next message."),
+        "until": Member(CONDITION, "Until this is true of a message, which is taken still."),
         "for": Member(DURATION, "At most so long."),
     },
     exactly_one=(("amount", "while", "until"),),

@@ -1,7 +1,20 @@
 """What happens to data on its way: schemas, input, output and export, errors, retries, events."""
 
 from penstock.dsl.grammar import arguments
-from penstock.dsl.grammar.nodes import Either, Free, Items, Member, Named, Node, Pattern, Record, Ref, Text, Whole
+from penstock.dsl.grammar.nodes import (
+    Either,
+    Free,
+    Items,
+    Member,
+    Named,
+    Node,
+    Pattern,
+    Record,
+    Ref,
+    Scalar,
+    Text,
+    Whole,
+)
 from penstock.dsl.grammar.resources import RESOURCE
 from penstock.dsl.grammar.values import (
     ANY,
@@ -174,7 +187,7 @@ _CORRELATION = Record(
     "A value by which events belong together.",
     {
         "from": Member(EXPRESSION, "An expression that takes the value from the event.", required=True),
-        "expect": Member(VALUE, "What the value must be; without it, the first event's value counts."),
+        "expect": Member(Scalar(), "What the value must be; without it, the first event's value counts."),
     },
 )
 FILTER = Record(
