@@ -17,6 +17,7 @@ export const ACTIONS: Record<string, string[]> = {
   event: ["receive"],
   iam_provider: ["create", "update", "delete", "test", "sign_in", "link", "unlink"],
   iam_mapping: ["create", "delete"],
+  domain: ["grant", "revoke"],
   auth: ["login", "login_failed", "logout", "register", "resetpassword", "session_end", "refresh_reused"],
   user: ["update", "activate", "deactivate"],
   access: ["denied"],
@@ -39,6 +40,8 @@ const WHOLE: Record<string, string> = {
   "iam_provider.sign_in": "Signed in through a provider",
   "iam_provider.link": "Linked a provider",
   "iam_provider.unlink": "Unlinked a provider",
+  "domain.grant": "Granted an email domain",
+  "domain.revoke": "Took back an email domain",
 };
 const VERBS: Record<string, string> = {
   create: "Created", update: "Changed", delete: "Deleted", add: "Added", remove: "Removed", deploy: "Deployed", stop: "Stopped",
