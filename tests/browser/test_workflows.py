@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.browser.chromium import PHONE
-from tests.browser.conftest import Person, Visit
+from tests.browser.conftest import PASSWORD, Person, Visit
 
 pytestmark = pytest.mark.anyio
 
@@ -116,6 +116,24 @@ async def test_unsaved_changes_are_not_left_behind_unasked(visit: Visit, person:
     await page.get_by_role("button", name="Discard changes").click()
     await tabs.get_by_role("link", name="Executions").click()
     await expect(page.get_by_role("heading", name="It has not run yet")).to_be_visible()
+
+
+async def test_what_was_written_is_there_again_after_a_session_that_ended(visit: Visit, person: Person) -> None:
+    workflow = made(person)
+    window = await visit()
+    page = await person.sign_in(window, f"/workflows/{workflow}/edit")
+    await at_end_of(page, "first")
+    await page.keyboard.type(" # mine")
+    await expect(page.get_by_text("Unsaved changes")).to_be_visible()
+    await window.context.request.get(f"{window.site}/user/signout")
+    await page.keyboard.press("Control+s")
+    await page.get_by_label("Email").fill(person.email)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_text("Unsaved changes")).to_be_visible()
+    await expect(code(page)).to_contain_text("# mine")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_text("Version 2, saved")).to_be_visible()
 
 
 async def test_who_saves_second_sees_what_the_first_changed_and_chooses(visit: Visit, person: Person) -> None:

@@ -15,5 +15,6 @@ describe("what went wrong", () => {
   });
   it("says so when no server answered", () => {
     expect(asProblem(new TypeError("Failed to fetch")).title).toBe("The server cannot be reached");
+    expect(asProblem(new Error("Unable to preload CSS for /assets/x.css")).title).toBe("The server cannot be reached");
   });
 });

@@ -36,6 +36,11 @@ export function unreachable(): Problem {
   });
 }
 
+/** In one piece: what happened, when what to do about it does not say so itself. */
+export function wordsOf(problem: Problem): string {
+  return problem.status === 0 && problem.detail ? `${problem.title}. ${problem.detail}` : problem.detail || problem.title;
+}
+
 /** From the parsed body of an answer (whatever it is) and the answer itself. */
 export function problemFrom(body: unknown, response: Response): Problem {
   const members = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
@@ -51,8 +56,11 @@ export function problemFrom(body: unknown, response: Response): Problem {
   });
 }
 
+// What a browser, and Vite, say when a part of the console could not be fetched.
+const NOT_FETCHED = /preload CSS|imported module|module script/;
+
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof TypeError) return unreachable();
+  if (error instanceof TypeError || (error instanceof Error && NOT_FETCHED.test(error.message))) return unreachable();
   return new Problem({ detail: error instanceof Error ? error.message : String(error) });
 }

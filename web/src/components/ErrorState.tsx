@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-import { asProblem, type Problem } from "@/api/problem";
+import { asProblem, type Problem, wordsOf } from "@/api/problem";
 import { Button } from "./Button";
 import styles from "./ErrorState.module.css";
 import { Icon } from "./Icon";
@@ -43,7 +43,7 @@ export function ProblemNote({ problem }: { problem: Problem }) {
     <div className={styles["note"]} role="alert">
       <Icon name="alert" />
       <div>
-        {sentence(problem.detail || problem.title)}
+        {sentence(wordsOf(problem))}
         {problem.status === 429 && ` ${advice(problem)}`}
         {problem.errors.length > 0 && (
           <ul>

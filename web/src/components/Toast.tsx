@@ -1,7 +1,7 @@
 /** Short news of something that was done, or could not be. `toast("Deployed version 3")`, `toastProblem(error)`. */
 import { useSyncExternalStore } from "react";
 
-import { asProblem } from "@/api/problem";
+import { asProblem, wordsOf } from "@/api/problem";
 import { IconButton } from "./Button";
 import { Icon } from "./Icon";
 import styles from "./Toast.module.css";
@@ -29,8 +29,7 @@ export function toast(text: string, tone: News["tone"] = "ok"): void {
 }
 
 export function toastProblem(error: unknown): void {
-  const problem = asProblem(error);
-  toast(problem.detail || problem.title, "bad");
+  toast(wordsOf(asProblem(error)), "bad");
 }
 
 export function Toasts() {

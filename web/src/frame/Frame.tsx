@@ -1,7 +1,7 @@
 /** Around every page of somebody who is signed in: where one is, where one can go, search, and oneself. */
 import { useQuery } from "@tanstack/react-query";
 import { Suspense, useCallback, useEffect, useRef, useState } from "react";
-import { Link, NavLink, Outlet, ScrollRestoration, useLocation, useNavigate } from "react-router";
+import { Link, NavLink, Outlet, ScrollRestoration, useLocation, useNavigate, useNavigation } from "react-router";
 
 import { meQuery } from "@/api/me";
 import { Icon, IconButton, KeyboardHint, Menu, SkeletonLines } from "@/components";
@@ -33,6 +33,7 @@ function Frame() {
   useLeaveWhenSignedOut();
   return (
     <div className={styles["frame"]}>
+      <Underway />
       <a href="#content" className={styles["skip"]}>Skip to the content</a>
       <Side />
       <header className={styles["top"]}>
@@ -53,6 +54,11 @@ function Frame() {
       <ScrollRestoration />
     </div>
   );
+}
+
+/** A page that takes a moment to come: one sees that it does. */
+function Underway() {
+  return useNavigation().state === "idle" ? null : <div className={styles["underway"]} role="progressbar" aria-label="Loading the page" />;
 }
 
 /** Signed out here, in another tab or by the server: to the sign-in page, which leads back. */

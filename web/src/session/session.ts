@@ -14,6 +14,7 @@ const EARLY = 60_000; // milliseconds before its end at which a token is renewed
 export class Session {
   #state: SessionState = "unknown";
   #token = "";
+  #person = "";
   #ends = 0;
   #renewing: Promise<boolean> | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -28,6 +29,11 @@ export class Session {
 
   get state(): SessionState {
     return this.#state;
+  }
+
+  /** The id of who is signed in, or was last. */
+  get person(): string {
+    return this.#person;
   }
 
   subscribe = (listener: () => void): (() => void) => {
@@ -124,6 +130,7 @@ export class Session {
     }
     const pair = body as { access_token: string; expires_in: number };
     this.#token = pair.access_token;
+    this.#person = subjectOf(pair.access_token);
     this.#ends = Date.now() + pair.expires_in * 1000;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.renew().catch(() => undefined), Math.max(5_000, pair.expires_in * 1000 - EARLY));
@@ -171,6 +178,15 @@ export class Session {
 function headersFor(body: RequestInit["body"]): Record<string, string> {
   const accept = { accept: "application/json" };
   return typeof body === "string" ? { ...accept, "content-type": "application/json" } : accept;
+}
+
+function subjectOf(token: string): string {
+  const claims = token.split(".")[1] ?? "";
+  try {
+    return String((JSON.parse(atob(claims.replaceAll("-", "+").replaceAll("_", "/"))) as { sub?: unknown }).sub ?? "");
+  } catch {
+    return "";
+  }
 }
 
 export const session = new Session();

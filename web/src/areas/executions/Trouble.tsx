@@ -5,6 +5,8 @@ import { paths } from "@/paths";
 import { type Execution, membersOf, textIn } from "./data";
 import styles from "./Executions.module.css";
 
+const LONG = 300; // characters that may not fit, so that it is scrolled
+
 /** Why it failed: what, in words; where, as a link to the step; and of what type, for who wants to catch it. */
 export function Trouble({ execution }: { execution: Execution }) {
   if (execution.status !== "failed") return null;
@@ -19,7 +21,8 @@ export function Trouble({ execution }: { execution: Execution }) {
       <Icon name="alert" size={18} />
       <div>
         <h2>{title}</h2>
-        {detail && <p>{detail}</p>}
+        {/* However long it is, what one does about it stays in sight. */}
+        {detail && <p className={styles["detail"]} tabIndex={detail.length > LONG ? 0 : undefined}>{detail}</p>}
         <p className={styles["where"]}>
           {instance && <span>In step <Link to={paths.execution(execution.id, instance)}>{instance.split("/").at(-1)}</Link></span>}
           {type && <span title={type}>Error type <code>{type.split("/").at(-1)}</code>{typeof status === "number" && <> {status}</>}</span>}

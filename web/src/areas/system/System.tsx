@@ -87,12 +87,12 @@ function Workflows({ summaries }: { summaries: Summary[] }) {
       {...(sort ? { sort } : {})}
       onSort={setSort}
       columns={[
-        { key: "name", head: "Workflow", width: "minmax(9rem, 3fr)", sortable: true, cell: (row) => <Link to={paths.workflow(row.workflow_id)}>{row.workflow_name}</Link> },
+        { key: "name", head: "Workflow", width: "minmax(6.5rem, 3fr)", sortable: true, cell: (row) => <Link to={paths.workflow(row.workflow_id)}>{row.workflow_name}</Link> },
         { key: "status", head: "Status", width: "minmax(6.5rem, 1fr)", sortable: true, cell: (row) => <Status status={row.status} /> },
         { key: "share", head: "How runs ended", width: "minmax(8rem, 2fr)", wide: true, cell: (row) => <Share executions={row.executions} /> },
         { key: "rate", head: "Success", width: "minmax(6.5rem, 1fr)", align: "end", sortable: true, wide: true, cell: (row) => rateWords(row) },
         { key: "running", head: "Running", width: "minmax(6.5rem, 1fr)", align: "end", sortable: true, wide: true, cell: (row) => number(row.executions["running"] ?? 0) },
-        { key: "failed", head: "Failed", width: "minmax(5.5rem, 1fr)", align: "end", sortable: true, cell: (row) => <Failed row={row} /> },
+        { key: "failed", head: "Failed", width: "minmax(5rem, 1fr)", align: "end", sortable: true, cell: (row) => <Failed row={row} /> },
         { key: "errors", head: "Errors", width: "minmax(6rem, 1fr)", align: "end", sortable: true, wide: true, cell: (row) => <Errors row={row} /> },
       ]}
     />

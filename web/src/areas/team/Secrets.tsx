@@ -28,7 +28,7 @@ function Guarded({ place }: { place: Place }) {
     <Page title="Secrets" crumbs={[{ to: paths.project(place.id), label: place.name }]} about="Passwords and keys for workflows. Their names can be seen, their values never again."
       actions={may && <Button kind="primary" icon="plus" onClick={() => ask({ name: "" })}>New secret</Button>}>
       {own === undefined ? <SkeletonLines /> : may ? <Secrets place={place} ask={ask} /> : (
-        <Needs role="editor" own={own} place={place} what="Secrets">Who writes workflows sees the names of the secrets that they may use.</Needs>
+        <Needs role="editor" own={own} place={place} what="The list of secrets">Who writes workflows sees the names of the secrets that they may use.</Needs>
       )}
       <SecretDialog asked={asked} project={place.id} onClose={() => ask(null)} />
     </Page>

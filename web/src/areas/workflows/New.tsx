@@ -5,6 +5,9 @@ import { useNavigate, useParams, useSearchParams } from "react-router";
 
 import { api, type Schema } from "@/api/client";
 import { Button, CodeBlock, ErrorState, Field, Page, ProblemNote, Skeleton, SkeletonLines, Tabs, TileButton, toast } from "@/components";
+import { useMyRole } from "@/areas/team/access";
+import { Needs } from "@/areas/team/Needs";
+import { atLeast } from "@/areas/team/roles";
 import { useInProject } from "@/frame/scope";
 import { Graph } from "@/graph";
 import { useSubmit } from "@/lib/useSubmit";
@@ -20,6 +23,7 @@ const EMPTY: Template = { name: "empty", title: "An empty definition", summary: 
 export function Component() {
   const { projectId = "" } = useParams();
   const project = useInProject(projectId);
+  const own = useMyRole("project", projectId);
   const templates = useQuery(templatesQuery);
   const [search, setSearch] = useSearchParams();
   const all = [...(templates.data?.items ?? []), EMPTY];
@@ -32,8 +36,10 @@ export function Component() {
   };
   return (
     <Page title="New workflow" about="Each template runs as it is. Change it afterwards as you like; every version is kept." crumbs={[{ to: paths.project(projectId), label: project.data?.name ?? "Project" }]}>
-      {templates.error ? (
-        <ErrorState error={templates.error} onRetry={() => void templates.refetch()} />
+      {templates.error || project.error ? (
+        <ErrorState error={templates.error ?? project.error} onRetry={() => void (templates.error ? templates.refetch() : project.refetch())} />
+      ) : own !== undefined && !atLeast(own, "editor") ? (
+        <Needs role="editor" own={own} place={{ kind: "project", id: projectId, name: project.data?.name ?? "the project", word: "project" }} what="A new workflow">Who may change a project writes its workflows.</Needs>
       ) : !templates.data ? (
         <SkeletonLines lines={6} height="4rem" />
       ) : (

@@ -12,6 +12,7 @@ import { Conflict } from "./Conflict";
 import styles from "./Editor.module.css";
 import { Findings } from "./Findings";
 import { Guard } from "./Guard";
+import { draftOf, forgetDraft, keepDraft } from "./drafts";
 import type { Schema } from "./schema";
 
 const CodeEditor = lazy(() => import("./CodeEditor"));
@@ -22,12 +23,18 @@ export function Component() {
   const { id, workflow, etag, may } = useWorkflow();
   const cache = useQueryClient();
   // What the text was written over: kept when the page learns of a newer one, so that saving says so.
-  const [base, setBase] = useState<Tagged>({ workflow, etag });
-  const [text, setText] = useState(workflow.config_yaml);
+  const [draft] = useState(() => draftOf(id));
+  const [base, setBase] = useState<Tagged>(draft?.base ?? { workflow, etag });
+  const [text, setText] = useState(draft?.text ?? workflow.config_yaml);
   const [saving, setSaving] = useState(false);
   const [theirs, setTheirs] = useState<Tagged | null>(null);
   const [shown, setShown] = useState<"text" | "graph">("text");
   const dirty = text !== base.workflow.config_yaml;
+
+  useEffect(() => {
+    if (dirty) keepDraft(id, { text, base });
+    else forgetDraft(id);
+  }, [dirty, id, text, base]);
 
   // Somebody else saved, and nothing is unsaved here: follow.
   useEffect(() => {
@@ -100,7 +107,7 @@ export function Component() {
           {graph && check.data && !check.data.graph && <div className={styles["stale"]}>As it was when it was last valid</div>}
         </div>
       </div>
-      <Guard dirty={dirty} />
+      <Guard dirty={dirty} onLeave={() => forgetDraft(id)} />
       <Conflict mine={text} theirs={theirs} busy={saving} onClose={() => setTheirs(null)}
         onMine={(over) => void save(over)}
         onTheirs={(taken) => { setBase(taken); setText(taken.workflow.config_yaml); setTheirs(null); }} />
