@@ -103,12 +103,16 @@ async def test_while_temporal_is_away_executions_are_taken_and_wait_and_go_on_by
         with temporal.running(tmp_path, port=port, durable=True):
             async with working(database=database_url, **settings):
                 assert (await shop.ended(id_))["output_data"] == {"x": 1}
-                assert not await _not_ready(client)
+                await came(lambda: _ready(client))
 
 
 async def _not_ready(client: Any) -> bool:
     answer = await client.get("/readyz")
     return bool(answer.status_code == 503 and answer.json()["detail"] == "Temporal does not answer; executions wait")
+
+
+async def _ready(client: Any) -> bool:
+    return bool((await client.get("/readyz")).status_code == 200)
 
 
 async def test_a_long_walk_goes_on_in_new_histories_and_does_nothing_twice(

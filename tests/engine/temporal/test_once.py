@@ -157,16 +157,36 @@ async def test_whoever_was_taken_for_lost_and_goes_on_writes_nothing_more(serve:
         await other.does(database, "a", "b")
         other.history = 9  # it knows that this was done
         await other.does(database, "c")
-        await hung.does(database, "b")
+        with pytest.raises(written.Apart):
+            await hung.does(database, "b")
         await other.does(database, "d")
         # Its history was long, and it began another.
         following = Walk(shop, workflow, execution, era=3)
         await following.does(database, "e")
         other.history = 13
-        await other.does(database, "f")
+        with pytest.raises(written.Apart):
+            await other.does(database, "f")
         await following.does(database, "g")
         found = (await shop.owner.get(f"/workflows/{workflow}/events")).json()["items"]
         assert Counter(each["step_name"] for each in found) == dict.fromkeys("abcdeg", 1)
+
+
+async def test_a_walk_in_a_history_that_was_restored_writes_nothing_however_long_that_has_grown_since(
+    serve: Serve, database: Database
+) -> None:
+    async with serve() as client:
+        shop = Shop(await set_up(client))
+        workflow = await shop.workflow("one", "do: []")
+        execution = await shop.trigger(workflow)
+        walk, restored = (Walk(shop, workflow, execution) for _ in range(2))
+        for name in "abc":
+            await walk.does(database, name)
+            walk.history += 4
+        restored.history = 100
+        with pytest.raises(written.Apart):
+            await restored.does(database, "a")
+        found = (await shop.owner.get(f"/workflows/{workflow}/events")).json()["items"]
+        assert Counter(each["step_name"] for each in found) == dict.fromkeys("abc", 1)
 
 
 async def test_a_child_that_is_found_and_not_started_again_leaves_its_names_to_nobody_else(

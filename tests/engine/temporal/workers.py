@@ -43,7 +43,9 @@ async def working(**given: Any) -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def _opened(given: dict[str, Any]) -> AsyncIterator[tuple[Settings, Database, Vault]]:
-    different = {"processes": ["script", "shell", "container", "mcp"], "worker_drain": "1s", **given}
+    # A process that computes an expression may have to wait for its turn longer than it computes.
+    patient = {"expression_time": "30s", "worker_drain": "1s"}
+    different = {"processes": ["script", "shell", "container", "mcp"], **patient, **given}
     settings = load(environ={}, overrides=different).settings
     database = await open_database(settings.database.reveal())
     try:

@@ -8,7 +8,6 @@ import msgspec
 import structlog
 from sqlalchemy import bindparam, select
 from temporalio import activity
-from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from penstock.dsl.expressions import ExpressionFailed, NotAnExpression, program
 from penstock.engine.behalf import on_behalf_of
@@ -23,7 +22,7 @@ from penstock.engine.faults import Fault, runtime
 from penstock.engine.host import ChildOf
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.temporal import ends, passed, written
-from penstock.engine.temporal.calls import BEHIND
+from penstock.engine.temporal.apart import apart
 from penstock.engine.temporal.errand import EVENTS
 from penstock.engine.temporal.life import ENDS
 from penstock.engine.temporal.places import Places
@@ -68,7 +67,7 @@ class Near:
         is_to_end = asked.at_once or (wanted is not None and wanted[0] in ENDS)
         if execution.status == "pending" and not is_to_end and not await self._is_its_turn(execution):
             return passed.Found(waits=True)
-        recorded = await database.one(written.RECORDED, execution_id=execution.id)
+        recorded = await written.take_over(database, execution.id, activity.info().workflow_run_id or "")
         text = await database.one(statements.DEFINITION, workflow_id=execution.workflow_id, version=execution.version)
         sealed = await database.one(SEALED, id_=execution.id)
         execution.sealed = None if sealed is None else sealed["sealed_input"]
@@ -88,7 +87,7 @@ class Near:
             execution=execution,
             definition=str(text[0]) if text is not None else "",
             limits=self._parts.limits,
-            recorded=int(recorded[0]) if recorded is not None else 0,
+            recorded=recorded,
             secrets=secrets,
             steps=steps,
             stored=stored,
@@ -109,14 +108,9 @@ class Near:
         """False when it can never be written: its execution was deleted, or something in it does not fit."""
         try:
             batch = await self._written(batch)
-        except written.Behind as error:
-            log.warning("the database is older than a walk, which begins again", execution_id=batch.execution_id)
-            raise ApplicationError(
-                "what it wrote is not there",
-                type=BEHIND,
-                non_retryable=True,
-                category=ApplicationErrorCategory.BENIGN,
-            ) from error
+        except written.Apart as error:
+            log.warning("a walk begins again, from the steps that are stored", execution_id=batch.execution_id)
+            raise apart("it does not go on from what is stored") from error
         except (Refused, Duplicate) as error:
             log.error(
                 "an execution cannot be stored and is given up", execution_id=batch.execution_id, error=str(error)

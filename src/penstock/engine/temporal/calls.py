@@ -17,8 +17,8 @@ FOREVER = RetryPolicy(
     initial_interval=timedelta(milliseconds=100), maximum_interval=timedelta(seconds=5), maximum_attempts=0
 )
 _A_YEAR = timedelta(days=366)
-BEHIND = "Behind"
-"""The type of the error of a batch, when those before it are not in the database any more."""
+APART = "Behind"
+"""The type of the error when the walk and what is stored are not of the same moment."""
 LOST_AFTER = timedelta(seconds=5)
 _LOCAL_SECONDS = timedelta(seconds=60)
 
@@ -64,10 +64,10 @@ async def _as_cancelled(call: Callable[[], Any]) -> Any:
             raise
 
 
-def is_behind(error: FailureError) -> bool:
+def is_apart(error: FailureError) -> bool:
     # As it is, or wrapped in the failure of the activity.
     said = error.cause if isinstance(error, ActivityError) else error
-    return isinstance(said, ApplicationError) and said.type == BEHIND
+    return isinstance(said, ApplicationError) and said.type == APART
 
 
 @contextmanager

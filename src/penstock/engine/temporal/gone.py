@@ -1,23 +1,28 @@
-"""Executions that are under way by our rows, and not by Temporal: ended there by hand, or lost with its database.
+"""Executions that are under way by our rows, and not by Temporal: ended there by hand, or lost with its database, of
+which there may be an older copy.
 
 Steps are the journal: whatever Temporal has forgotten goes on from them. What somebody ended there is ended here.
 """
 
 import asyncio
+import time
 
 import structlog
 from sqlalchemy import bindparam, or_, select
-from temporalio.client import WorkflowExecutionStatus
+from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
 from penstock.engine.embedded import statements
 from penstock.engine.temporal.reach import Reach
+from penstock.engine.temporal.written import last_written
 from penstock.storage import Database, Statement, now
 from penstock.storage.platform_tables import executions
 
 log = structlog.get_logger()
 _AT_ONCE = 10  # for each look, of which there is one in a second or so: Temporal has other things to do
 _PAGE = 500
+_ON_ITS_WAY = 2  # events of a task that is under way, and was tried before: they are stored when it is done
+_AGAIN_AFTER = 60.0
 _QUIET = 30_000_000  # microseconds: most have ended by then
 _FIRST = "00000000-0000-0000-0000-000000000000"
 _ENDED_THERE = {
@@ -45,6 +50,7 @@ class Gone:
         self._reach = reach
         self._after = _FIRST
         self._ids: list[str] = []
+        self._told: dict[str, float] = {}
 
     async def look(self) -> None:
         """At the next few; at more of them when some were gone, as then many may be."""
@@ -62,21 +68,44 @@ class Gone:
 
     async def _is_gone(self, execution_id: str) -> bool:
         try:
-            status = await self._reach.status(execution_id)
+            found = await self._reach.described(execution_id)
+            if found is not None and found.status not in _ENDED:
+                return await self._is_older(execution_id, found)
         except (RPCError, RuntimeError):
             return False  # the cluster is away, which is seen elsewhere
-        if status is not None and status not in _ENDED:
-            return False
         # An end is written before the workflow ends. What has none after that will have none.
         row = await self._database.one(statements.ENDED, id=execution_id)
         if row is None or row["completed_at"] is not None:
             return False
-        how = None if status is None else _ENDED_THERE.get(status)
+        how = None if found is None or found.status is None else _ENDED_THERE.get(found.status)
         if how is not None:
             await self._end(execution_id, how)
         else:
             log.warning("Temporal has lost an execution: it goes on from its steps", execution_id=execution_id)
         return await self._reach.start(execution_id, anew=True)
+
+    async def _is_older(self, execution_id: str, found: WorkflowExecutionDescription) -> bool:
+        """One that waits for something which has come already would wait for ever."""
+        last = await last_written(self._database, execution_id)
+        if last is None or not last.run:
+            return False
+        if found.run_id == last.run:
+            is_older = found.history_length + _ON_ITS_WAY < last.history
+        else:
+            # It has gone on, or is about to, in a new one; unless Temporal has never heard of that which wrote last.
+            is_new = found.start_time.timestamp() * 1_000_000 > now() - _QUIET
+            is_older = not is_new and await self._reach.described(execution_id, last.run) is None
+        if not is_older or not self._may_tell(execution_id):
+            return False
+        log.warning("Temporal knows an older state of an execution: it begins again", execution_id=execution_id)
+        await self._reach.begin_again(execution_id)
+        return True
+
+    def _may_tell(self, execution_id: str) -> bool:
+        """Not at every look: whoever does not answer may have no worker."""
+        at = time.monotonic()
+        self._told = {id_: since for id_, since in self._told.items() if at - since < _AGAIN_AFTER}
+        return self._told.setdefault(execution_id, at) == at
 
     async def _end(self, execution_id: str, how: str) -> None:
         """By a workflow of its own: whatever follows from an end follows from this one."""

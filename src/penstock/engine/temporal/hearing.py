@@ -9,6 +9,7 @@ from temporalio import activity
 
 from penstock.engine.embedded import statements
 from penstock.engine.temporal import passed
+from penstock.engine.temporal.apart import require_running
 from penstock.storage import Database, Refused, Statement, now
 from penstock.storage.engine_tables import consumed_events, inbox, temporal_listeners
 
@@ -75,6 +76,8 @@ class Hearing:
 
     @activity.defn
     async def look(self, asked: passed.Look) -> list[tuple[int, str]]:
+        if asked.step:
+            await require_running(self._database, asked.step, stored=False)
         last = await self._last()
         rows = await self._database.all(
             _EVENTS,

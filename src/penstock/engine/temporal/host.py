@@ -28,7 +28,7 @@ from penstock.engine.host import ChildOf, Json, Listening, Step
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.tasks.work import Performed
 from penstock.engine.temporal import passed
-from penstock.engine.temporal.calls import far, near, uncancelled
+from penstock.engine.temporal.calls import far, is_apart, near, uncancelled
 from penstock.engine.temporal.connection import TASK
 from penstock.engine.temporal.fairness import turn_of
 from penstock.engine.temporal.listening import Doorbell, listening
@@ -53,6 +53,10 @@ class TemporalHost(EmbeddedHost):
         """Calls, children and subscriptions under way: none of them is to be left behind."""
         self.leaving = False
         """The walk is to go on in a new history: nothing more begins in this one."""
+        self.is_apart = False
+        """What is to be done has been done, by what is stored: Temporal has forgotten it."""
+        self.children: set[str] = set()
+        """Executions that are waited for."""
         self._bell = bell
         self._steps_begun = 0
 
@@ -139,10 +143,23 @@ class TemporalHost(EmbeddedHost):
         return found
 
     async def _far(self, step: Step | None, kind: str, arguments: Json) -> passed.Performed:
-        with self._at_work():
-            performed = await far(self._asked(step, kind, arguments))
+        async with self.of_what_is_stored():
+            with self._at_work():
+                performed = await far(self._asked(step, kind, arguments))
         self._learn(performed)
         return performed
+
+    @asynccontextmanager
+    async def of_what_is_stored(self) -> AsyncIterator[None]:
+        """Around what is refused to a walk that is apart from it, which is left then."""
+        try:
+            yield
+        except FailureError as error:
+            if not is_apart(error):
+                raise
+            self.is_apart = True
+            await workflow.wait_condition(lambda: False)
+            raise
 
     def _learn(self, performed: passed.Performed) -> None:
         self.secrets.learn(*performed.hidden)
@@ -166,6 +183,7 @@ class TemporalHost(EmbeddedHost):
             secrets=sorted(self._workflow.secrets),
             hidden=sorted(self.secrets.learned),
             position=position,
+            step=step.id if step is not None else "",
         )
 
     @contextmanager
@@ -223,7 +241,13 @@ class TemporalHost(EmbeddedHost):
                 target = (found.workflow_id, found.version)
                 self._parts.subflows.start(self.execution, self.sealed, id_, target, data, awaited=awaited)
                 await self._settled()
-            return await self._child(id_, child, found.workflow_id) if awaited else None
+            if not awaited:
+                return None
+            self.children.add(id_)
+            try:
+                return await self._child(id_, child, found.workflow_id)
+            finally:
+                self.children.discard(id_)
 
     async def _find(self, id_: str, child: ChildOf) -> passed.Child:
         found = await near(

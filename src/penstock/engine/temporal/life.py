@@ -107,6 +107,15 @@ class Life(Run):
     def ready_to_leave(self) -> bool:
         return self.host is not None and self.host.leaving and not self.host.busy
 
+    @property
+    def is_apart(self) -> bool:
+        return self.host is not None and self.host.is_apart
+
+    @property
+    def children(self) -> list[str]:
+        """Those that it waits for."""
+        return [] if self.host is None else sorted(self.host.children)
+
     def leave(self) -> None:
         """Nothing more begins: what is under way ends, and the walk goes on in a new history."""
         if self.host is not None:

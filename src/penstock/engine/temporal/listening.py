@@ -64,7 +64,7 @@ async def listening(host: "TemporalHost", step: Step, seal: Seal, bell: Doorbell
         host.remembered(step)
     if not earlier:
         _tell(host, step)
-    listens = TemporalListening(host, step.position, int(step.state["since"]), seal, bell)
+    listens = TemporalListening(host, step, int(step.state["since"]), seal, bell)
     listens.consumed = [Received(number, host.sealed.read(text)) for number, text in heard.consumed]
     try:
         yield listens
@@ -83,10 +83,11 @@ def _tell(host: "TemporalHost", step: Step) -> None:
 
 
 class TemporalListening:
-    def __init__(self, host: "TemporalHost", position: str, since: int, seal: Seal, bell: Doorbell) -> None:
+    def __init__(self, host: "TemporalHost", step: Step, since: int, seal: Seal, bell: Doorbell) -> None:
         self.consumed: list[Received] = []
         self._host = host
-        self._position = position
+        self._position = step.position
+        self._step = step.id
         self._since = since
         self._seal = seal
         self._bell = bell
@@ -117,8 +118,10 @@ class TemporalListening:
             position=self._position,
             after=self._after,
             since=self._since,
+            step=self._step,
         )
-        self._page.extend(await near("look", look, Rows))
+        async with self._host.of_what_is_stored():
+            self._page.extend(await near("look", look, Rows))
         if not self._page:
             await workflow.wait_condition(lambda: self._bell.rung != rung or self._host.leaving)
 

@@ -32,8 +32,12 @@ class Names(msgspec.Struct, frozen=True, kw_only=True):
     """This walk in this process: what a process keeps in memory does nothing again."""
     era: int = 0
     """What the walk began with. One that begins later has read what was written, and does none of it again."""
+    run: str = ""
+    """Of Temporal: the history that it is in."""
     history: int = 0
     """How much of its history the walk knew of."""
+    sure: int = 0
+    """The number of the last batch that is in the history for certain."""
     writes: list[str] = []
     events: list[str] = []
     logs: list[str] = []
@@ -49,8 +53,10 @@ class Names(msgspec.Struct, frozen=True, kw_only=True):
 class Naming:
     """Inside a workflow, for as long as it is in memory."""
 
-    def __init__(self, era: int) -> None:
+    def __init__(self, era: int, run: str = "") -> None:
         self._era = era
+        self._run = run
+        self._last = era
         self._writer = f"{_process}-{next(_walks)}"
         self._counts: Counter[str] = Counter()
         self._unsure: list[tuple[int, list[str]]] = []
@@ -65,10 +71,13 @@ class Naming:
     ) -> Names:
         """`history`: its length now. What was written when it was shorter is in it."""
         self._unsure = [(at, names) for at, names in self._unsure if at >= history]
+        sure, self._last = self._last - len(self._unsure), self._last + 1
         return Names(
             writer=self._writer,
             era=self._era,
+            run=self._run,
             history=history,
+            sure=sure,
             writes=self._counted(_of_write(*write) for write in writes),
             events=self._counted(_of_event(event) for event in events),
             logs=self._counted(f"{entry.level} {entry.module_name} {entry.message}" for entry in logs),
@@ -127,7 +136,9 @@ class Written(msgspec.Struct, kw_only=True):
     """What is stored with an execution."""
 
     era: int
+    run: str = ""
     history: int = 0
+    sure: int = 0
     last: int
     """The number of the last batch of the walk that wrote last."""
     own: list[str] = []
@@ -135,9 +146,11 @@ class Written(msgspec.Struct, kw_only=True):
     earlier: list[str] = []
     """What walks before it had, as long as it has not done it again."""
 
-    def is_ahead_of(self, names: Names) -> bool:
-        """Whoever was taken for lost may go on with what it had in hand, of which the other has done more since."""
-        return (self.era, self.history) > (names.era, names.history)
+    def is_ahead_of(self, names: Names, number: int) -> bool:
+        """Whoever was taken for lost may go on with what it had in hand, of which the other has done more since. And a
+        Temporal that was restored to an older moment has forgotten what a history had for certain, however long that
+        has grown since."""
+        return (self.era, self.history) > (names.era, names.history) or number <= self.sure
 
 
 def undone_writes(writes: Sequence[Write], names: Names, done: frozenset[str]) -> list[Write]:

@@ -124,6 +124,7 @@ class Perform(msgspec.Struct, frozen=True, kw_only=True):
     hidden: list[str]
     """What else must not be shown."""
     position: str = ""
+    step: str = ""
 
 
 class Performed(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,6 +183,7 @@ class Look(Local, frozen=True, kw_only=True):
     position: str
     after: int
     since: int
+    step: str = ""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from penstock.engine.faults import Fault
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.tasks.work import Performed, Work
 from penstock.engine.temporal import passed
+from penstock.engine.temporal.apart import require_running
 from penstock.engine.temporal.lines import Lines
 from penstock.engine.temporal.wanted import require_wanted
 
@@ -99,6 +100,8 @@ class Far:
         beating = asyncio.create_task(_beat(lines))
         try:
             await require_wanted(self._client, asked.execution_id, asked.task)
+            if asked.step:
+                await require_running(self._parts.database, asked.step)
             if (attempt := activity.info().attempt) > 1:
                 log.warning(
                     "performed again, as nothing was heard of it", execution_id=asked.execution_id, task=asked.task,

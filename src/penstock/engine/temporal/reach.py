@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 from sqlalchemy import bindparam, delete, select
-from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.client import Client, WorkflowExecutionDescription
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
@@ -193,16 +193,25 @@ class Reach:
         except RuntimeError as error:
             self._failed(error)
 
-    async def status(self, execution_id: str) -> WorkflowExecutionStatus | None:
-        """Of its workflow; None when there is none. Raises `RPCError`."""
+    async def begin_again(self, execution_id: str) -> None:
+        try:
+            await self._client.get_workflow_handle(execution_id).signal("begin_again", rpc_timeout=RPC)
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                self._failed(error)
+        except RuntimeError as error:
+            self._failed(error)
+
+    async def described(self, execution_id: str, run: str | None = None) -> WorkflowExecutionDescription | None:
+        """Its workflow, in its last history or in this one; None when there is none. Raises `RPCError`."""
         try:
             async with self._places:
-                found = await self._client.get_workflow_handle(execution_id).describe(rpc_timeout=RPC)
+                handle = self._client.get_workflow_handle(execution_id, run_id=run)
+                return await handle.describe(rpc_timeout=RPC)
         except RPCError as error:
             if error.status is RPCStatusCode.NOT_FOUND:
                 return None
             raise
-        return found.status
 
     async def check(self) -> None:
         """Whether the cluster answers."""

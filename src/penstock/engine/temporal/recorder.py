@@ -23,7 +23,7 @@ class Recorder:
         self._project_id = project_id
         self._number = recorded
         self._send = send
-        self._naming = Naming(recorded)
+        self._naming = Naming(recorded, workflow.info().run_id)
         self._gathering: Portion | None = None
         self._born: list[str] = []
         self._waiting: list[asyncio.Future[None]] = []

@@ -1,13 +1,15 @@
 """The workflow that Temporal runs: one for each execution, under the execution's id."""
 
 import asyncio
+from contextlib import suppress
 
 from temporalio import workflow
 from temporalio.exceptions import FailureError
 
 from penstock.engine.embedded.run import CANCELLED
+from penstock.engine.embedded.writer import WriterEnded
 from penstock.engine.temporal import passed
-from penstock.engine.temporal.calls import is_behind, near
+from penstock.engine.temporal.calls import is_apart, near
 from penstock.engine.temporal.host import EXECUTION
 from penstock.engine.temporal.life import Life, end_of
 from penstock.engine.temporal.listening import Doorbell
@@ -24,8 +26,10 @@ class ExecutionWorkflow:
         self._may_begin = False
         self._is_to_end = False
         """It was cancelled before it began."""
-        self._is_ahead = False
-        """Of the database, which was restored to an older moment: the walk begins again from what is there."""
+        self._is_to_leave = False
+        """It goes on in a new history, from what is stored."""
+        self._is_apart = False
+        """From what is stored: that, or Temporal, was restored to an older moment. It begins again from there."""
 
     @workflow.run
     async def run(self) -> passed.EndedChild | None:
@@ -43,12 +47,13 @@ class ExecutionWorkflow:
             life.start(lambda _: None, at_end=CANCELLED if self._is_to_end else end_of(loaded.asked))
             self._see_to_asked(loaded.asked)
             await self._lived(life, around, writing)
-            if self._is_ahead:
+            with suppress(WriterEnded):
+                await life.finish()
+            if self._is_apart:
                 workflow.continue_as_new()
             if recorder.ended:
                 await near("give_up", passed.Load(execution_id=execution.id), type(None))
                 return None
-            await life.finish()
         finally:
             writing.cancel()
         if not life.ended:
@@ -97,15 +102,15 @@ class ExecutionWorkflow:
                 life.leave()
 
     def _is_to_act(self, life: Life, around: Surroundings) -> bool:
-        is_to_leave = self._is_ahead or _is_long(around)
+        is_to_leave = self._is_apart or self._is_to_leave or life.is_apart or _is_long(around)
         return life.done or life.ready_to_leave or (is_to_leave and not self._leaving(life))
 
     async def _record(self, batch: passed.Batch) -> bool:
         try:
             return await near("record", batch, bool)
         except FailureError as error:
-            self._is_ahead = is_behind(error)
-            if not self._is_ahead:
+            self._is_apart = is_apart(error)
+            if not self._is_apart:
                 raise
             return False
 
@@ -115,6 +120,18 @@ class ExecutionWorkflow:
     @workflow.signal
     def place_free(self) -> None:
         self._may_begin = True
+
+    @workflow.signal
+    async def begin_again(self) -> None:
+        """Temporal was restored to an older moment: more has been stored than this history knows of."""
+        if self._life is None:
+            self._may_begin = True
+            return
+        self._is_to_leave = True
+        # Who is waited for may have ended since.
+        for child in self._life.children:
+            with suppress(FailureError):
+                await workflow.get_external_workflow_handle(child).signal("begin_again")
 
     @workflow.signal
     def events_came(self) -> None:

@@ -78,8 +78,8 @@ _TAKE_OVER = Statement(
     .where(temporal_executions.c.execution_id == bindparam("execution_id_"))
     .values({name: bindparam(name) for name in ("recorded", "writer", "written")})
 )
-RECORDED = Statement(
-    select(temporal_executions.c.recorded).where(temporal_executions.c.execution_id == bindparam("execution_id"))
+_LAST = Statement(
+    select(temporal_executions.c.written).where(temporal_executions.c.execution_id == bindparam("execution_id"))
 )
 _NUMBERS = Statement(select(steps.c.id, steps.c.sequence_num).where(steps.c.execution_id == bindparam("execution_id")))
 _RENUMBER = Statement(
@@ -87,8 +87,9 @@ _RENUMBER = Statement(
 )
 
 
-class Behind(Exception):
-    """The database does not have what the walk has written before: it was restored to an older moment."""
+class Apart(Exception):
+    """The walk and the database are not of the same moment: one of them was restored to an older one, or another walk
+    has gone on meanwhile. What counts is what is stored."""
 
 
 def born(execution: Execution) -> tuple[Row, ExecutionChange]:
@@ -136,16 +137,18 @@ async def _begin(tx: Transaction, batch: Batch, written: str) -> bool:
 
 
 async def _undone(tx: Transaction, batch: Batch) -> Batch | None:
-    """What of it an earlier walk has not written; None when it came before, or too late."""
+    """What of it an earlier walk has not written; None when it came before. Raises `Apart`."""
     names, row = batch.names, await tx.one(_WRITTEN, execution_id=batch.execution_id)
     if row is None:
         await _begin(tx, batch, "")
-        raise Behind
+        raise Apart
     if int(row["recorded"]) < batch.number - 1:
-        raise Behind
-    kept, same = msgspec.json.decode(row["written"], type=Written), row["writer"].strip(_UNSURE) == names.writer
-    if (same and batch.number <= kept.last) or (not same and kept.is_ahead_of(names)):
+        raise Apart
+    kept, same = _decoded(row["written"]), row["writer"].strip(_UNSURE) == names.writer
+    if same and batch.number <= kept.last:
         return None
+    if not same and kept.is_ahead_of(names, batch.number):
+        raise Apart
     done = frozenset() if kept.era != names.era else frozenset(kept.earlier if same else [*kept.earlier, *kept.own])
     earlier = sorted(done.difference(names.all))
     taken_over = _kept(batch, earlier)
@@ -169,7 +172,33 @@ async def _undone(tx: Transaction, batch: Batch) -> Batch | None:
 def _kept(batch: Batch, earlier: Sequence[str] = ()) -> Written:
     names = batch.names
     own = [*names.unsure, *names.all]
-    return Written(era=names.era, history=names.history, last=batch.number, own=own, earlier=list(earlier))
+    return Written(
+        era=names.era, run=names.run, history=names.history, sure=names.sure,
+        last=batch.number, own=own, earlier=list(earlier),
+    )  # fmt: skip
+
+
+async def take_over(database: Database, execution_id: str, run: str) -> int:
+    """A walk begins, from what is stored, in this history: those of others write no more. The number of the last batch
+    that there is."""
+    if await last_written(database, execution_id) is None:
+        return 0
+    async with database.transaction() as tx:
+        row = await tx.one(_WRITTEN, execution_id=execution_id)
+        recorded = 0 if row is None else int(row["recorded"])
+        if row is not None and _decoded(row["written"]).run != run:
+            text = msgspec.json.encode(Written(era=recorded, run=run, last=recorded)).decode()
+            await tx.run(_TAKE_OVER, execution_id_=execution_id, recorded=recorded, writer="", written=text)
+    return recorded
+
+
+async def last_written(database: Database, execution_id: str) -> Written | None:
+    row = await database.one(_LAST, execution_id=execution_id)
+    return None if row is None else _decoded(row[0])
+
+
+def _decoded(text: str) -> Written:
+    return msgspec.json.decode(text, type=Written)
 
 
 async def _renumber(tx: Transaction, execution_id: str, wanted: dict[str, int]) -> None:
