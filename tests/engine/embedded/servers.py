@@ -11,7 +11,11 @@ import httpx
 
 from tests.acceptance.server import PATIENCE, Server, running
 
-_SETTINGS = {"jwt_secret": "a secret of these tests alone, long enough", "expression_processes": "1"}
+_SETTINGS = {
+    "jwt_secret": "a secret of these tests alone, long enough",
+    "expression_processes": "1",
+    "expression_time": "30s",
+}
 
 
 class Node:

@@ -43,7 +43,7 @@ do:
 BUSY = """
 do:
   - rounds:
-      for: {each: item, in: '${ [range(100000)] }'}
+      for: {each: item, in: '${ [range(5000)] }'}
       do: [{nap: {wait: {milliseconds: 10}}}, {say: {set: {n: '${ $item }'}}}]
 """
 SLEEPER = """
