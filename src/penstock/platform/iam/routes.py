@@ -105,7 +105,8 @@ async def read_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A00
     tags=_TAGS,
     summary="Change an identity provider",
     description="`config` replaces the whole configuration; `********` keeps a stored secret, unless the address that "
-    "it is sent to changes. Another issuer, entity id or directory has other people: links to accounts are dropped.",
+    "it is sent to changes. Another issuer, entity id or directory has other people: links to accounts are dropped. "
+    "Whom it lets in, and whether it is enabled, changes only who has every role that its mappings give.",
     operation_class=json_body(ProviderChange, {"enabled": False}),
     responses={200: answer(Provider, "The provider; its secrets are masked.", _PROVIDER)}
     | problems(_INVALID, *_USUAL, (409, "The name is taken.")),
@@ -120,6 +121,7 @@ async def update_provider(request: Req, id: FromPath[str]) -> Answer:  # noqa: A
     before_request=guard,
     tags=_TAGS,
     summary="Delete an identity provider, its mappings and what they granted",
+    description="Only who has every role that its mappings give.",
     status_code=200,
     responses=_GONE | problems(*_USUAL),
 )
