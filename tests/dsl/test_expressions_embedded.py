@@ -41,6 +41,7 @@ def test_a_string_that_only_looks_like_one(text: str) -> None:
     [
         ("${ .a } and ${ .b }", [("p", ".a"), " and ", ("p", ".b")]),
         ("Hello ${ .name }!", ["Hello ", ("p", ".name"), "!"]),
+        ("https://x/${.id}/${name}", ["https://x/", ("p", ".id"), "/${name}"]),
         ("https://x/${ .a }/${b}", ["https://x/", ("p", ".a"), "/${b}"]),
         ('x ${ "}" + "\\("}")" } y', ["x ", ("p", '"}" + "\\("}")"'), " y"]),
         ("${ .a }${ .b }", [("p", ".a"), ("p", ".b")]),

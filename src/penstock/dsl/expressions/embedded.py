@@ -11,6 +11,8 @@ from penstock.dsl.expressions.lexer import scan
 from penstock.dsl.expressions.program import Program, program
 
 _WHITE = " \t\r\n"
+# What follows `${` within a text where it is ours: no shell and no template knows a name that begins so.
+_BEGINS = _WHITE + "."
 # In one text. What follows them is text: nobody writes as many, and each takes its time to look at.
 _MOST_OPENINGS = 1000
 
@@ -27,8 +29,8 @@ class Text(NamedTuple):
 
 
 def embedded(text: str) -> str | Program | Text:
-    """`${ … }` alone is an expression. Within a text it is one when white space follows the brace, so that
-    the `${name}` of shells and templates stays what it is.
+    """`${ … }` alone is an expression. Within a text it is one when white space or a dot follows the
+    brace, so that the `${name}` of shells and templates stays what it is.
     """
     if "${" not in text:
         return text
@@ -54,7 +56,7 @@ def _with_parts(text: str) -> str | Text:
     for _ in range(_MOST_OPENINGS):
         if at < 0:
             break
-        closing = _closing(text, at + 2) if text[at + 2 : at + 3] in _WHITE else None
+        closing = _closing(text, at + 2) if text[at + 2 : at + 3] in _BEGINS else None
         if closing is not None:
             parts += [text[done:at]] if at > done else []
             parts.append(program(text[at + 2 : closing].strip(_WHITE)))
