@@ -39,6 +39,24 @@ def test_a_trusted_proxy_is_believed() -> None:
     assert origin.base_url == "https://penstock.example"
 
 
+@pytest.mark.parametrize(
+    ("proto", "host", "base_url"),
+    [
+        ("https", "penstock.example:443", "https://penstock.example"),
+        ("http", "penstock.example:80", "http://penstock.example"),
+        ("http", "penstock.example:443", "http://penstock.example:443"),
+        ("https", "penstock.example:8443", "https://penstock.example:8443"),
+        ("https", "[2001:db8::443]", "https://[2001:db8::443]"),
+        ("https", "[2001:db8::443]:443", "https://[2001:db8::443]"),
+    ],
+)
+def test_the_usual_port_is_not_part_of_the_address(proto: str, host: str, base_url: str) -> None:
+    """Browsers do not send it in `Origin`, and providers compare addresses letter by letter."""
+    assert seen(PROXY, ("X-Forwarded-Proto", proto), ("X-Forwarded-Host", host)).base_url == base_url
+    assert seen(PROXY, ("Host", host), ("X-Forwarded-Proto", proto)).base_url == base_url
+    assert seen(CALLER, ("Host", host), scheme=proto).base_url == base_url
+
+
 def test_a_proxy_that_names_no_host_vouches_for_none() -> None:
     assert seen(PROXY, ("X-Forwarded-For", CALLER)) == Origin(CALLER, "http", "direct", host_is_vouched_for=False)
 

@@ -8,6 +8,7 @@ from penstock.settings import TrustedProxies
 
 Headers = list[tuple[bytes, bytes]]
 _NAMES = ("proto", "host")
+_USUAL_PORT = {"http": ":80", "https": ":443"}
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
@@ -27,7 +28,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
 def find(client: str, scheme: str, headers: Headers, trusted: TrustedProxies) -> Origin:
     host = _last(headers, b"host")
     if not any(name.startswith((b"x-forwarded-", b"forwarded")) for name, _ in headers) or not _trusts(trusted, client):
-        return Origin(client, scheme, host)
+        return Origin(client, scheme, _shown(host, scheme))
     if any(name.startswith(b"x-forwarded-") for name, _ in headers):
         # A proxy that writes these hands on a `Forwarded` that the caller wrote, so that one does not count here.
         hops = ",".join(_every(headers, b"x-forwarded-for")).split(",")
@@ -36,12 +37,14 @@ def find(client: str, scheme: str, headers: Headers, trusted: TrustedProxies) ->
         elements = _forwarded(headers)
         hops, element = [each.get("for", "") for each in elements], elements[-1]
     proto = element.get("proto", "").lower()
-    return Origin(
-        _first_untrusted(hops, trusted) or client,
-        proto if proto in {"http", "https"} else scheme,
-        element.get("host") or host,
-        bool(element.get("host")),
-    )
+    scheme = proto if proto in {"http", "https"} else scheme
+    named = element.get("host")
+    return Origin(_first_untrusted(hops, trusted) or client, scheme, _shown(named or host, scheme), bool(named))
+
+
+def _shown(host: str, scheme: str) -> str:
+    """As it stands in an address bar: some proxies write the usual port, too, and no browser does."""
+    return host.removesuffix(_USUAL_PORT.get(scheme, ":"))
 
 
 def _forwarded(headers: Headers) -> list[dict[str, str]]:
