@@ -3,6 +3,7 @@
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,9 @@ _PARENT = "do: [{work: {run: {workflow: {namespace: shop, name: child}}}}]"
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits half a minute here before they look."""
+    """Nobody waits half a minute here before they look, nor for what may be about to be deleted."""
     monkeypatch.setattr(gone, "_QUIET", 0)
+    monkeypatch.setattr(gone, "_DELETED_WITHIN", timedelta(0))
 
 
 async def test_what_is_terminated_in_temporal_ends_as_failed_once_with_all_that_follows_from_it(
@@ -97,8 +99,9 @@ async def _has_ended(cluster: Client, execution: str) -> bool:
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_a_child_whose_workflow_was_deleted_in_temporal_goes_on_and_still_ends_with_its_parent(
-    serve: Serve, database_url: str, on_temporal: dict[str, str]
+    serve: Serve, database_url: str, on_temporal: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(gone, "_DELETED_WITHIN", timedelta(hours=1))
     async with serve(**on_temporal) as client, working(database=database_url, **on_temporal) as cluster:
         here = Shop(await set_up(client))
         child = await here.workflow("child", _LISTEN)

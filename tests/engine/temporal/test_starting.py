@@ -145,7 +145,7 @@ do:
 """
 _IMPATIENT = """
 do:
-  - run: {run: {workflow: {namespace: shop, name: child}}, timeout: {after: {milliseconds: 300}}}
+  - run: {run: {workflow: {namespace: shop, name: child}}, timeout: {after: {milliseconds: 1}}}
 """
 
 
@@ -163,7 +163,7 @@ async def test_a_child_waits_for_its_place_too_and_ends_with_who_waits_for_it(
 
         await came(one_runs)
         impatient = await here.run(await here.workflow("impatient", _IMPATIENT))
-        assert impatient["error"]["status"] == 408
+        assert impatient["error"]["status"] == 408, impatient
         for number in range(2):
             running = [each["id"] for each in await here.executions(child, status="running")]
             await here.at(running[0], "ask")

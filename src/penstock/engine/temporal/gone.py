@@ -6,6 +6,7 @@ Steps are the journal: whatever Temporal has forgotten goes on from them. What s
 
 import asyncio
 import time
+from datetime import UTC, datetime, timedelta
 
 import structlog
 from sqlalchemy import bindparam, or_, select
@@ -23,6 +24,7 @@ _AT_ONCE = 10  # for each look, of which there is one in a second or so: Tempora
 _PAGE = 500
 _ON_ITS_WAY = 2  # events of a task that is under way, and was tried before: they are stored when it is done
 _AGAIN_AFTER = 60.0
+_DELETED_WITHIN = timedelta(seconds=10)
 _QUIET = 30_000_000  # microseconds: most have ended by then
 _FIRST = "00000000-0000-0000-0000-000000000000"
 _ENDED_THERE = {
@@ -42,6 +44,11 @@ _UNENDED = Statement(
     .order_by(executions.c.id)
     .limit(_PAGE)
 )
+
+
+def _may_be_being_deleted(ended: WorkflowExecutionDescription) -> bool:
+    """Temporal terminates what is deleted, a moment before it is gone: that is to go on, and not to fail."""
+    return ended.close_time is not None and datetime.now(UTC) - ended.close_time < _DELETED_WITHIN
 
 
 class Gone:
@@ -78,6 +85,8 @@ class Gone:
         if row is None or row["completed_at"] is not None:
             return False
         how = None if found is None or found.status is None else _ENDED_THERE.get(found.status)
+        if how is not None and found is not None and _may_be_being_deleted(found):
+            return False
         if how is not None:
             await self._end(execution_id, how)
         else:

@@ -18,6 +18,7 @@ from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
 
 from penstock.dsl.expressions import ExpressionFailed, NotAnExpression, Program
 from penstock.dsl.model import Task, Workflow
+from penstock.engine.embedded import statements
 from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.host import EmbeddedHost
 from penstock.engine.embedded.lineage import passed_on
@@ -246,6 +247,11 @@ class TemporalHost(EmbeddedHost):
             self.children.add(id_)
             try:
                 return await self._child(id_, child, found.workflow_id)
+            except asyncio.CancelledError:
+                if not self.abandoned:
+                    # Temporal cancels one that it has started; one that it has not would be taken for lost, and begin.
+                    self.portion.writes.append((statements.ASK, {"id_": id_, "what": "cancel"}))
+                raise
             finally:
                 self.children.discard(id_)
 
@@ -269,15 +275,18 @@ class TemporalHost(EmbeddedHost):
     async def _child(self, id_: str, child: ChildOf, workflow_id: str) -> Any:
         with uncancelled():
             try:
-                ended: passed.EndedChild | None = await workflow.execute_child_workflow(
-                    EXECUTION,
-                    id=id_,
-                    result_type=passed.EndedChild,
-                    priority=turn_of(workflow_id or None),
-                    task_timeout=TASK,
-                    cancellation_type=ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-                    parent_close_policy=ParentClosePolicy.REQUEST_CANCEL,
-                    id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
+                # A task of its own: while a child starts, the SDK takes back what cancels the one that waits for it.
+                ended: passed.EndedChild | None = await asyncio.create_task(
+                    workflow.execute_child_workflow(
+                        EXECUTION,
+                        id=id_,
+                        result_type=passed.EndedChild,
+                        priority=turn_of(workflow_id or None),
+                        task_timeout=TASK,
+                        cancellation_type=ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+                        parent_close_policy=ParentClosePolicy.REQUEST_CANCEL,
+                        id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
+                    )
                 )
             except WorkflowAlreadyStartedError:
                 ended = await self._end_of(id_, child)

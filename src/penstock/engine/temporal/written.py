@@ -36,6 +36,7 @@ _STATEMENTS = {
     "start_execution": statements.START_EXECUTION,
     "end_execution": statements.END_EXECUTION,
     "pause_execution": statements.PAUSE_EXECUTION,
+    "ask": statements.ASK,
     "answered": statements.ANSWERED,
     "add_step": statements.ADD_STEP,
     "change_step": statements.CHANGE_STEP,
