@@ -1,8 +1,7 @@
 """Ports for servers that have to be told theirs before they start."""
 
+import atexit
 import socket
-
-_held: list[socket.socket] = []
 
 
 def free_port() -> int:
@@ -14,6 +13,6 @@ def free_port() -> int:
     held = socket.socket()
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     held.bind(("127.0.0.1", 0))
-    _held.append(held)
+    atexit.register(held.close)
     port: int = held.getsockname()[1]
     return port

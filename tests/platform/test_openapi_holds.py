@@ -73,8 +73,26 @@ async def world(serve: Serve) -> AsyncIterator[World]:
         yield await World(client).settle()
 
 
-def made_for(operation: Operation, mode: GenerationMode) -> list[AnyCase]:
-    """Requests as the document describes them, or as it forbids them."""
+_made: dict[tuple[str, GenerationMode], list[tuple[AnyCase, list[dict[str, Any]]]]] = {}
+
+
+def made_for(operation: Operation, mode: GenerationMode) -> Iterator[AnyCase]:
+    """Requests as the document describes them, or as it forbids them: the same for both databases, and made once."""
+    if (operation.label, mode) not in _made:
+        cases = _make(operation, mode)
+        _made[operation.label, mode] = [(case, [dict(place) for place in places_of(case)]) for case in cases]
+    for case, first in _made[operation.label, mode]:
+        for place, as_made in zip(places_of(case), first, strict=True):
+            place.clear()
+            place.update(as_made)
+        yield case
+
+
+def places_of(case: AnyCase) -> list[dict[str, Any]]:
+    return [place for place in (case.path_parameters, case.query, case.body) if isinstance(place, dict)]
+
+
+def _make(operation: Operation, mode: GenerationMode) -> list[AnyCase]:
     cases: list[AnyCase] = []
 
     @seed(SEED)
@@ -157,11 +175,10 @@ class Attempt:
         }
         if self.operation.path.endswith(("/create", "/register", "/update")):
             real["email"] = f"{uuid7()}@example.com"
-        for place in (case.path_parameters, case.query, case.body):
-            if isinstance(place, dict):
-                for name in sorted(place.keys() & real.keys()):
-                    if always or self.chance.random() < 0.75:
-                        place[name] = real[name]
+        for place in places_of(case):
+            for name in sorted(place.keys() & real.keys()):
+                if always or self.chance.random() < 0.75:
+                    place[name] = real[name]
 
     async def example(self) -> None:
         """The document's own example, by somebody who may: it must work, else all else could be refusals."""

@@ -5,6 +5,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import httpx
@@ -18,8 +19,15 @@ ISSUER = "https://issuer.example"
 CALLBACK = "https://penstock.example/user/oauth/callback/peer"
 PROVIDER = OAuthProvider(client_id="penstock", client_secret=Secret("hush"), kind="oidc", issuer=ISSUER)
 
-KEY = generate_private_key(65537, 2048)
-FOREIGN_KEY = generate_private_key(65537, 2048)
+
+@cache
+def own_key() -> RSAPrivateKey:
+    return generate_private_key(65537, 2048)
+
+
+@cache
+def foreign_key() -> RSAPrivateKey:
+    return generate_private_key(65537, 2048)
 
 
 class Clock:
@@ -48,7 +56,7 @@ class ForgedIssuer:
             "jwks_uri": f"{ISSUER}/jwks",
             "userinfo_endpoint": f"{ISSUER}/userinfo",
         }
-        self.keys: list[Any] = [jwk_of(KEY, "first")]
+        self.keys: list[Any] = [jwk_of(own_key(), "first")]
         self.userinfo: Any = {}
         self.claims: dict[str, Any] = {}
         self.tokens: dict[str, Any] | None = None
@@ -72,8 +80,9 @@ class ForgedIssuer:
         }
         return {name: value for name, value in {**usual, **claims}.items() if value is not None}
 
-    def id_token(self, *, key: Any = KEY, alg: str = "RS256", kid: str | None = "first", **claims: Any) -> str:
+    def id_token(self, *, key: Any = own_key, alg: str = "RS256", kid: str | None = "first", **claims: Any) -> str:
         headers = {"kid": kid} if kid is not None else {}
+        key = own_key() if key is own_key else key
         return jwt.PyJWS().encode(json.dumps(self.valid(**claims)).encode(), key, alg, headers)
 
     async def sign_in(self, client: OAuthClient, **claims: Any) -> Identity:

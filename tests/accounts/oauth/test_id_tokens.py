@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from penstock.accounts.oauth import OAuthClient, OAuthError, Refused
 from penstock.settings import OAuthProvider
 
-from .forge import FOREIGN_KEY, ISSUER, KEY, ForgedIssuer, jwk_of
+from .forge import ISSUER, ForgedIssuer, foreign_key, jwk_of, own_key
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +48,7 @@ async def test_a_token_without_a_signature_is_refused(client: OAuthClient, issue
 async def test_a_token_signed_with_the_public_key_as_hmac_secret_is_refused(
     client: OAuthClient, issuer: ForgedIssuer
 ) -> None:
-    public = KEY.public_key()
+    public = own_key().public_key()
     pem, der = (serialization.Encoding.PEM, serialization.Encoding.DER)
     spki = serialization.PublicFormat.SubjectPublicKeyInfo
     for secret in (public.public_bytes(pem, spki), public.public_bytes(der, spki), issuer.keys[0]["n"].encode()):
@@ -72,12 +72,12 @@ async def test_a_token_of_a_foreign_key_under_a_known_name_is_refused(
     client: OAuthClient, issuer: ForgedIssuer
 ) -> None:
     with pytest.raises(Refused, match="not signed by the provider"):
-        await client.identify("peer", issuer.id_token(key=FOREIGN_KEY))
+        await client.identify("peer", issuer.id_token(key=foreign_key()))
 
 
 async def test_a_key_that_comes_inside_the_token_is_not_believed(client: OAuthClient, issuer: ForgedIssuer) -> None:
-    headers = {"jwk": jwk_of(FOREIGN_KEY, "mine"), "kid": "mine", "jku": "https://evil.example/jwks"}
-    token = jwt.encode(issuer.valid(), FOREIGN_KEY, algorithm="RS256", headers=headers)
+    headers = {"jwk": jwk_of(foreign_key(), "mine"), "kid": "mine", "jku": "https://evil.example/jwks"}
+    token = jwt.encode(issuer.valid(), foreign_key(), algorithm="RS256", headers=headers)
     with pytest.raises(Refused, match="not signed by the provider"):
         await client.identify("peer", token)
 
@@ -95,7 +95,7 @@ async def test_a_key_for_encryption_does_not_sign(client: OAuthClient, issuer: F
 
 
 async def test_a_key_whose_secret_half_is_published_does_not_sign(client: OAuthClient, issuer: ForgedIssuer) -> None:
-    issuer.keys = [{**jwt.algorithms.RSAAlgorithm.to_jwk(KEY, as_dict=True), "kid": "first", "use": "sig"}]
+    issuer.keys = [{**jwt.algorithms.RSAAlgorithm.to_jwk(own_key(), as_dict=True), "kid": "first", "use": "sig"}]
     assert "d" in issuer.keys[0]
     with pytest.raises(Refused):
         await client.identify("peer", issuer.id_token())
@@ -118,7 +118,7 @@ async def test_a_key_too_short_to_be_safe_does_not_sign(client: OAuthClient, iss
 
 
 async def test_a_token_without_a_key_name_is_tried_with_each_key(client: OAuthClient, issuer: ForgedIssuer) -> None:
-    issuer.keys = ["junk", {"kty": "RSA"}, {"kty": 7}, jwk_of(FOREIGN_KEY, "other"), *issuer.keys]
+    issuer.keys = ["junk", {"kty": "RSA"}, {"kty": 7}, jwk_of(foreign_key(), "other"), *issuer.keys]
     assert (await client.identify("peer", issuer.id_token(kid=None))).subject == "ada"
 
 
@@ -161,7 +161,7 @@ async def test_an_expiry_that_is_no_number_does_not_last_for_ever(
     client: OAuthClient, issuer: ForgedIssuer, exp: str
 ) -> None:
     payload = json.dumps(issuer.valid(exp=123456789)).replace("123456789", exp).encode()
-    token = jwt.PyJWS().encode(payload, KEY, "RS256", headers={"kid": "first"})
+    token = jwt.PyJWS().encode(payload, own_key(), "RS256", headers={"kid": "first"})
     with pytest.raises(Refused):
         await client.identify("peer", token)
 
@@ -232,7 +232,7 @@ async def test_deep_nesting_and_critical_extensions_are_refused(client: OAuthCli
         await client.identify("peer", f"{nested}.e30.AAAA")
     headers = {"kid": "first", "crit": ["bound"], "bound": "to another"}
     with pytest.raises(Refused):
-        await client.identify("peer", jwt.encode(issuer.valid(), KEY, "RS256", headers))
+        await client.identify("peer", jwt.encode(issuer.valid(), own_key(), "RS256", headers))
 
 
 @pytest.mark.parametrize("verified", [False, "false", "True", "yes", 1, None, ["true"], {}])

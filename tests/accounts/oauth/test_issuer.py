@@ -12,7 +12,7 @@ from penstock.settings import OAuthProvider, Secret
 
 from .browser import peer_http
 from .conftest import MakeClient
-from .forge import CALLBACK, FOREIGN_KEY, ISSUER, PROVIDER, Clock, ForgedIssuer, jwk_of
+from .forge import CALLBACK, ISSUER, PROVIDER, Clock, ForgedIssuer, foreign_key, jwk_of
 
 pytestmark = pytest.mark.anyio
 
@@ -38,8 +38,8 @@ async def test_a_turned_key_works_at_once(issuer: ForgedIssuer, clock: Clock) ->
     client = issuer.client()
     await client.identify("peer", issuer.id_token())
     clock.now += 60
-    issuer.keys = [jwk_of(FOREIGN_KEY, "second")]
-    assert (await client.identify("peer", issuer.id_token(key=FOREIGN_KEY, kid="second"))).subject == "ada"
+    issuer.keys = [jwk_of(foreign_key(), "second")]
+    assert (await client.identify("peer", issuer.id_token(key=foreign_key(), kid="second"))).subject == "ada"
     assert issuer.asked["/jwks"] == 2
 
 
@@ -47,7 +47,7 @@ async def test_a_flood_of_forged_keys_reaches_the_provider_once_in_a_while(issue
     client = issuer.client()
     for seconds in range(61):
         for attempt in range(5):
-            token = issuer.id_token(key=FOREIGN_KEY, kid=f"{seconds}-{attempt}")
+            token = issuer.id_token(key=foreign_key(), kid=f"{seconds}-{attempt}")
             with pytest.raises(Refused, match="not signed by the provider"):
                 await client.identify("peer", token)
         clock.now += 1
@@ -60,9 +60,9 @@ async def test_keys_that_cannot_be_renewed_stay_good(issuer: ForgedIssuer, clock
     clock.now += 60
     issuer.down = True
     with pytest.raises(ProviderDown):
-        await client.identify("peer", issuer.id_token(key=FOREIGN_KEY, kid="forged"))
+        await client.identify("peer", issuer.id_token(key=foreign_key(), kid="forged"))
     with pytest.raises(Refused):
-        await client.identify("peer", issuer.id_token(key=FOREIGN_KEY, kid="forged"))
+        await client.identify("peer", issuer.id_token(key=foreign_key(), kid="forged"))
     assert (await client.identify("peer", issuer.id_token())).subject == "ada"
     assert issuer.asked["/jwks"] == 2
 

@@ -7,6 +7,7 @@ import ssl
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 from typing import Any
 
 import uvicorn
@@ -22,8 +23,13 @@ from penstock.engine.tasks.resources import Resources
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.tasks.work import Limits, Work
 
-AUTHORITIES = ssl.create_default_context()  # read once: it takes a quarter of a second
-BOMB = gzip.compress(b"0" * 50_000_000)
+# Made once, and only where it is needed: both take a while.
+authorities = cache(ssl.create_default_context)
+
+
+@cache
+def bomb_of_zeros() -> bytes:
+    return gzip.compress(b"0" * 50_000_000)
 
 
 class Tools:
@@ -53,7 +59,7 @@ async def working(
     tls: ssl.SSLContext | None = None,
     **limits: Any,
 ) -> AsyncIterator[Work]:
-    tools: Any = Tools(Egress(deny), Limits(**limits), tls or AUTHORITIES)
+    tools: Any = Tools(Egress(deny), Limits(**limits), tls or authorities())
     work = Work(
         key="key-1",
         execution_id="0197",
@@ -131,7 +137,7 @@ async def endless(request: Request) -> StreamingResponse:
 
 
 async def bomb(request: Request) -> Response:
-    return Response(BOMB, headers={"Content-Encoding": "gzip"}, media_type="text/plain")
+    return Response(bomb_of_zeros(), headers={"Content-Encoding": "gzip"}, media_type="text/plain")
 
 
 async def packed(request: Request) -> Response:

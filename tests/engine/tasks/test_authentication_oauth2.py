@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import httpx
@@ -29,12 +30,16 @@ from .http_peer import said, served, working
 pytestmark = pytest.mark.anyio
 
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
-KEY = rsa.generate_private_key(65537, 2048)
+
+
+@cache
+def key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(65537, 2048)
 
 
 @pytest.fixture(scope="module")
 def authorities() -> Iterator[dict[str, str]]:
-    public = jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
+    public = jwt.algorithms.RSAAlgorithm.to_jwk(key().public_key(), as_dict=True)
     with running("tokens.mjs", json.dumps({**public, "alg": "RS256", "use": "sig"})) as ready:
         yield ready
 
@@ -76,7 +81,7 @@ async def test_a_strict_authority_believes_every_way_in_which_a_client_proves_it
     client = {"id": method, "authentication": method}
     if method == "private_key_jwt":
         claims = {"iss": method, "sub": method, "aud": issuer, "jti": "1", "exp": int(time.time()) + 60}
-        client["assertion"] = jwt.encode(claims, KEY, algorithm="RS256")
+        client["assertion"] = jwt.encode(claims, key(), algorithm="RS256")
     else:
         client["secret"] = f"a secret of {method}: +/%&, long enough"
     members = {"authority": issuer, "grant": "client_credentials", "client": client, "scopes": ["api"]}

@@ -16,7 +16,7 @@ from penstock.engine.tasks.pool import USER_AGENT
 from penstock.engine.tasks.work import Work
 from tests.ports import free_port
 
-from .http_peer import BOMB, app, rounds, said, served, slow, working
+from .http_peer import app, bomb_of_zeros, rounds, said, served, slow, working
 
 pytestmark = pytest.mark.anyio
 
@@ -277,11 +277,11 @@ async def test_an_answer_without_end_is_cut_off(peer: str, path: str) -> None:
 
 
 def test_a_bomb_is_not_unpacked_beyond_the_limit() -> None:
-    body = Body("gzip", 1_000_000)
+    body, bomb = Body("gzip", 1_000_000), bomb_of_zeros()
     tracemalloc.start()
     try:
         with pytest.raises(Fault):
-            body.add(BOMB)
+            body.add(bomb)
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
     finally:
         tracemalloc.stop()
