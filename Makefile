@@ -16,7 +16,7 @@ WEB_PACKAGES := web/node_modules/.installed-from
 # Two at a time, and all of them to their ends: what is wrong is said at once.
 TOGETHER := $(MAKE) -s --no-print-directory -j2 -k
 
-.PHONY: help run console types test again fuzz chaos histories lint fmt docs bench lock clean programs chromium web-tests style python-types web-types
+.PHONY: help run console types test ready again fuzz chaos histories lint fmt docs bench lock clean programs chromium web-tests style python-types web-types
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -34,8 +34,11 @@ types: $(VENV)/.run $(WEB_PACKAGES) ## write the console's types anew, from our 
 	@cd web && npm run --silent types
 
 test: ## set up what is needed, then run every test
-	@$(TOGETHER) $(VENV)/.dev $(CONSOLE) $(NODE_PEERS) chromium web-tests
+	@$(TOGETHER) $(VENV)/.dev ready web-tests
 	@$(BIN)/pytest -n auto --dist=worksteal
+
+# What tests need besides Python's packages.
+ready: $(CONSOLE) $(NODE_PEERS) chromium
 
 # No more than two: a change that breaks more than that is no accident.
 again: ## try once more, alone, the one or two tests that have failed
@@ -57,7 +60,7 @@ histories: $(VENV)/.dev ## record executions on Temporal anew, which every later
 
 lint: ## what a change must pass before its tests
 	@$(TOGETHER) $(VENV)/.dev $(WEB_PACKAGES)
-	@$(TOGETHER) python-types style web-types
+	@$(TOGETHER) python-types style web-types $(ALSO)
 
 style: $(VENV)/.dev
 	@$(BIN)/ruff check .
