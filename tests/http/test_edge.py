@@ -144,6 +144,22 @@ async def test_head_of_a_stream_ends(client: httpx.AsyncClient) -> None:
     assert (head.status_code, head.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
 
 
+@pytest.mark.parametrize(
+    ("url", "taken"),
+    [
+        ("/project", "GET, HEAD, OPTIONS, POST"),
+        ("/api/v1/companies/x", "DELETE, GET, HEAD, OPTIONS, PUT"),
+        ("/user/auth", "GET, OPTIONS, POST"),
+    ],
+)
+async def test_options_and_refusals_name_all_methods_of_an_address(
+    client: httpx.AsyncClient, url: str, taken: str
+) -> None:
+    answer = await client.options(url)
+    assert (answer.status_code, answer.headers["allow"], answer.content) == (204, taken, b"")
+    assert (await client.request("PATCH", url)).headers["allow"] == taken
+
+
 @pytest.mark.parametrize("url", ["/user/auth", "/user/signout", "/api/v1/auth/oauth2/google/callback"])
 async def test_who_only_looks_ahead_signs_nobody_in_or_out(client: httpx.AsyncClient, url: str) -> None:
     assert (await client.head(url)).status_code == 405

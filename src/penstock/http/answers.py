@@ -15,6 +15,7 @@ from litestar.exceptions import (
     ValidationException,
 )
 
+from penstock.http.methods import with_head
 from penstock.problems import (
     FieldError,
     Internal,
@@ -79,6 +80,8 @@ def redirect(location: str, *, status: int = 302, cookies: Iterable[str] = ()) -
 def problem_answer(problem: Problem, call: "Call", path: str) -> Answer:
     call.problem = problem
     headers = _PRIVATE | problem.headers
+    if "allow" in headers:  # as Litestar writes it
+        headers["allow"] = with_head(headers["allow"], path)
     if path.startswith("/user/"):
         # Document 1's clients read the message here. A header is one line of ASCII; the name of a field, which the
         # caller chose, may be part of it.

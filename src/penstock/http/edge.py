@@ -1,7 +1,6 @@
 """The outermost layer of every application: each request gets an id, an origin, a bounded body, CORS headers,
 a line in the log and a place in the metrics. It knows no routes and no accounts."""
 
-import asyncio
 import re
 import time
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from penstock.http import logs, metrics
+from penstock.http import logs, methods, metrics
 from penstock.http.answers import problem_answer
 from penstock.http.origin import Origin, find
 from penstock.ids import uuid4
@@ -154,30 +153,13 @@ class Edge:
         ]
 
     async def _answer(self, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
-        if call.method != "HEAD" or scope["path"].startswith("/user/") or "/auth/" in scope["path"]:
+        if call.method == "HEAD" and methods.takes_head(scope["path"]):
+            await methods.head(self.app, scope, send)
+        elif call.method == "OPTIONS":
+            await methods.options(self.app, scope, send)
+            call.problem = None
+        else:
             await self.app(scope, self._bounded(receive), send)
-            return
-        # The answer of GET without its body; not where a GET signs in or out, which who looks ahead must not do.
-        begun = asyncio.Event()
-
-        async def send_head(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                await send(message)
-                await send({"type": "http.response.body", "body": b""})
-                begun.set()
-
-        messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
-
-        async def nobody_reads() -> Any:
-            if (message := next(messages, None)) is not None:
-                return message
-            # A stream ends when its reader is gone.
-            await begun.wait()
-            return {"type": "http.disconnect"}
-
-        read = scope | {"method": "GET"}
-        await self.app(read, nobody_reads, send_head)
-        scope["path_template"] = read.get("path_template", "unmatched")
 
     def _bounded(self, receive: Receive) -> Receive:
         """A body sent in chunks has no length beforehand, so it is counted as it comes."""
