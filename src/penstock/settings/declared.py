@@ -173,7 +173,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     )
     worker_workflows: Annotated[
         int, Meta(description="Executions that one `penstock worker` computes for at the same time.", ge=2, le=10_000)
-    ] = 8
+    ] = 4
     worker_activities: Annotated[
         int, Meta(description="Calls and processes that one `penstock worker` has under way.", ge=1, le=10_000)
     ] = 200

@@ -39,10 +39,10 @@ def runner() -> SandboxedWorkflowRunner:
 
 
 class WorkerLimits(msgspec.Struct, frozen=True):
-    workflows: int = 8
+    workflows: int = 4
     """Tasks of workflows at the same time. They share one core: what is taken waits here, between what it has done and
-    its rows, instead of in Temporal's queue. With 40 that was five times as long as with 6, and no more was done; with
-    far too many, each takes too long, and all of them are done again."""
+    its rows, instead of in Temporal's queue: with 8 twice as long as with 4, for a tenth more that is done at best.
+    With far too many, each takes too long, and all of them are done again."""
     activities: int = 200
     cached: int = 2_000
     """Workflows that are kept in memory between their tasks."""
