@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests import ports
 
-_PATIENCE = 120
+_PATIENCE = 240
 # Timers are otherwise looked at once a second, to spare a large cluster's database.
 _SETTINGS = (
     "--dynamic-config-value", 'history.timerProcessorMaxTimeShift="10ms"',

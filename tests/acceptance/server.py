@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-PATIENCE = 90  # seconds; a busy machine takes many to start a process
+PATIENCE = 240  # seconds; starting a process takes five of processor, of which a busy machine gives a tenth
 PASSWORD = "correct horse"
 
 

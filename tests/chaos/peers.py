@@ -16,7 +16,7 @@ import pytest
 
 from tests.postgresql import _programs, _wait
 
-_PATIENCE = 60
+_PATIENCE = 180
 
 
 class CountingService:

@@ -8,8 +8,11 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from temporalio.client import Client
+from temporalio.service import RPCError
 
 from tests.conftest import Serve
+from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import Shop
 from tests.engine.tasks.http_peer import served
 from tests.engine.temporal.workers import working
@@ -40,13 +43,23 @@ async def test_one_execution_of_a_workflow_does_not_wait_for_all_of_another_that
             return await here.workflow(name, f"do: [{{first: {call}}}, {{second: {call}}}]")
 
         scarce = {"worker_workflows": 2, "worker_activities": 1}
-        async with serve(**on_temporal) as client, working(database=database_url, **on_temporal, **scarce):
+        async with serve(**on_temporal) as client, working(database=database_url, **on_temporal, **scarce) as cluster:
             here = Shop(await set_up(client))
             many, one = await two_calls("many"), await two_calls("one")
             for _ in range(_MANY):
                 await here.trigger(many)
             late = await here.trigger(one)
+            await came(lambda: _is_known(cluster, late))
             all_asked = True
             assert (await here.ended(late))["status"] == "completed"
     before = calls[: len(calls) - calls[::-1].index("one")].count("many")
     assert before < _MANY / 2, f"{before} calls of the {2 * _MANY} of the other workflow came before its second"
+
+
+async def _is_known(cluster: Client, execution: str) -> bool:
+    """It waits for its turn, as the others do."""
+    try:
+        await cluster.get_workflow_handle(execution).describe()
+    except RPCError:
+        return False
+    return True
