@@ -152,6 +152,7 @@ class TestExpressions:
             "{for: {in: .x}, do: [{b: {for: {each: y, in: $item}, do: [{c: {set: '${ [$y, $item] }'}}]}}]}",
             "{try: [], catch: {when: $error.status == 5, retry: {when: $error.x}, do: [{b: {set: '${ $error }'}}]}}",
             "{listen: {to: {any: []}}, foreach: {output: {as: '[$item, $index]'}, export: {as: $item}}}",
+            "{listen: {to: {any: [], until: false}}, foreach: {do: [{b: {set: '${ $item }'}}]}}",
         ],
     )
     def test_what_is_bound_may_be_used(self, task: str) -> None:
@@ -161,6 +162,12 @@ class TestExpressions:
         assert found("do: []\ninput: {from: $input}\noutput: {as: $task.name}") == [
             ("/input/from", "variable-unknown"),
             ("/output/as", "variable-unknown"),
+        ]
+
+    def test_a_schedule_has_no_secrets_for_it_has_no_execution(self) -> None:
+        on = "{one: {with: {type: paid, data: '${ .token == $secrets.token }'}}}"
+        assert found(f"use: {{secrets: [token]}}\nschedule: {{on: {on}}}\ndo: []") == [
+            ("/schedule/on/one/with/data", "variable-unknown")
         ]
 
     @pytest.mark.parametrize("name", ["input", "context", "ENV", "1x", "a-b", "", "é", "a b"])

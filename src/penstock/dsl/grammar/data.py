@@ -3,6 +3,7 @@
 from penstock.dsl.grammar import arguments
 from penstock.dsl.grammar.nodes import (
     Either,
+    Flag,
     Free,
     Items,
     Member,
@@ -207,7 +208,7 @@ def _strategy(name: str, *, ends: bool) -> Record:
         "one": Member(FILTER, "This one event."),
     }
     if ends:
-        until = Either((EXPRESSION, Ref("untilStrategy")))
+        until = Either((EXPRESSION, Flag(), Ref("untilStrategy")))
         members["until"] = Member(until, "Go on until this is true, or until these events came. Only beside any.")
     needs = {"until": "any"} if ends else {}
     return Record(name, "Which events are waited for.", members, exactly_one=(("all", "any", "one"),), needs=needs)

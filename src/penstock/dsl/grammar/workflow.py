@@ -110,7 +110,7 @@ WORKFLOW = Record(
             sees=arguments.WORKFLOW,
         ),
         "output": Member(outputs("workflowOutput", arguments.WORKFLOW_OUTPUT), "What goes out."),
-        "schedule": Member(_SCHEDULE, "When it starts by itself.", sees=arguments.WORKFLOW_INPUT),
+        "schedule": Member(_SCHEDULE, "When it starts by itself.", sees=arguments.SCHEDULE),
         "evaluate": Member(_EVALUATE, "How runtime expressions are read."),
     },
 )
