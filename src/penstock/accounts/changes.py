@@ -123,7 +123,8 @@ async def remove_provider(accounts: Accounts, session: Session, method: str, vis
             raise NotFound("that provider is not linked")
         account = await users.by_id(tx, userid)
         has_password = account is not None and account.password_hash is not None
-        if not has_password and served is None and not await users.linked_methods(tx, userid):
+        elsewhere = account is not None and any([await doors.opens(tx, account.id) for doors in accounts.doors])
+        if not has_password and served is None and not elsewhere and not await users.linked_methods(tx, userid):
             raise Conflict("that is the only way to sign in to this account; set a password first")
         await accounts.journal.note(tx, "user.unlink", userid, visitor, {"method": method})
         return await users.info(tx, accounts.hooks, userid)

@@ -36,6 +36,9 @@ class SamlSource(Protocol):
 class Doors(Protocol):
     """Ways in to accounts that are kept elsewhere."""
 
+    async def opens(self, tx: Transaction, user_id: str) -> bool:
+        """Whether one of them opens this account."""
+
     async def shut(self, tx: Transaction, user_id: str) -> None:
         """None of them opens this account any more."""
 

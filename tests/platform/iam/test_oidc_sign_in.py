@@ -317,6 +317,20 @@ async def test_who_unlinks_a_provider_loses_what_it_gave_and_keeps_a_way_in(hous
     assert (await ann.get("/auth/identities")).json()["total"] == 1
 
 
+async def test_a_company_s_provider_is_a_way_in_for_as_long_as_it_is_switched_on(house: House, peers: Peers) -> None:
+    await house.grant("acme.example")
+    provider = await house.oidc(peers["bent"])
+    await bend(peers, sub="71", email="ann@acme.example", email_verified=True)
+    browser = house.browser()
+    account = await users.by_id(house.parts.database, (await me(browser, await come_in(browser, provider)))["userid"])
+    assert account is not None
+    for enabled, status in ((True, 200), (False, 409)):
+        async with house.parts.database.transaction() as tx:
+            await users.link(tx, account.userid, "social", "1")
+        await house.owner.put(f"/iam/providers/{provider['id']}", {"enabled": enabled})
+        assert (await browser.post("/user/oauth/remove", data={"method": "social"})).status_code == status
+
+
 async def test_who_made_an_account_beforehand_does_not_come_back_through_a_provider_of_their_own(
     house: House, peers: Peers
 ) -> None:

@@ -127,9 +127,9 @@ async def remove_identity(request: Req, provider_id: FromPath[str]) -> Answer:
         row = await tx.one(queries.FIND, id=provider_id) if is_uuid(provider_id) else None
         if row is None or not await tx.run(_REMOVE, user_id=caller.id, provider_id=provider_id):
             raise NotFound("that provider is not linked to your account")
-        others = await tx.one(_COUNT, user_id=caller.id)
+        other = await tx.one(queries.OPENS, user_id=caller.id)
         linked = await users.linked_methods(tx, caller.userid)
-        if account.password_hash is None and served is None and not linked and not (others is not None and others[0]):
+        if account.password_hash is None and served is None and not linked and other is None:
             raise Conflict("that is the only way to sign in to this account; set a password first")
         await tx.run(queries.WITHDRAW_FROM, user_id=caller.id, provider_id=provider_id)
         provider = stored_from(row)

@@ -5,6 +5,9 @@ from penstock.storage import Transaction
 
 
 class CompanyDoors:
+    async def opens(self, tx: Transaction, user_id: str) -> bool:
+        return await tx.one(queries.OPENS, user_id=user_id) is not None
+
     async def shut(self, tx: Transaction, user_id: str) -> None:
         """No company's provider opens the account any more, and what their mappings gave goes, too."""
         await tx.run(queries.WITHDRAW_EVERYWHERE, user_id=user_id)

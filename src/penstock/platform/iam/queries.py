@@ -216,6 +216,12 @@ FORGET_OTHERS = Statement(
     )
 )
 FORGET_ALL = Statement(delete(iam_identities).where(iam_identities.c.provider_id == bindparam("provider_id")))
+OPENS = Statement(
+    select(iam_identities.c.provider_id)
+    .join(iam_providers, iam_providers.c.id == iam_identities.c.provider_id)
+    .where(iam_identities.c.user_id == bindparam("user_id"), iam_providers.c.enabled.is_(True))
+    .limit(1)
+)
 FORGET_PERSON = Statement(delete(iam_identities).where(iam_identities.c.user_id == bindparam("user_id")))
 # Somebody of the provider whose role in its company, or in the one above, is higher.
 PERSON_ABOVE = Statement(
