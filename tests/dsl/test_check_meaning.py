@@ -268,6 +268,10 @@ class TestValues:
             ("ignored", "warning"),
         ]
 
+    def test_a_function_that_a_protocol_hides_is_a_warning(self) -> None:
+        (finding,) = check(f"{HEAD}use: {{functions: {{http: {{set: {{}}}}, pay: {{set: {{}}}}}}}}\ndo: []")
+        assert (finding.path, finding.code, finding.severity) == ("/use/functions/http", "ignored", "warning")
+
     def test_what_is_ignored_is_a_warning(self) -> None:
         task = "{run: {container: {image: a, lifetime: {cleanup: always, after: PT1S}}}}"
         (finding,) = check(f"{HEAD}do: [{{a: {task}}}]")

@@ -22,6 +22,7 @@ _DECLARED: dict[Names, tuple[str, Code]] = {
 }
 _CATALOGED = re.compile(r"[^\s:@/]+:[^\s:@/]+@(?P<catalog>[^\s:@/]+)")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
+_PROTOCOLS = ("http", "grpc", "openapi", "asyncapi", "mcp", "a2a")
 # Every runtime may have one of this name without its being declared.
 _DEFAULT_CATALOG = "default"
 
@@ -44,6 +45,10 @@ def check_references(seen: Seen, used: Used, findings: Findings) -> None:
             _function(reference, used, findings)
         elif reference.names != "task":
             _declared(reference, used, findings)
+    for name in used.names("functions"):
+        if name in _PROTOCOLS:
+            message = f"nothing calls this function: call: {name} is the protocol; choose another name"
+            findings.add(("use", "functions", name), message, "ignored", "warning")
     secrets = used.names("secrets")
     for expression in seen.expressions:
         for program in expression.programs:
@@ -76,7 +81,7 @@ def _function(reference: Reference, used: Used, findings: Findings) -> None:
             message = f"there is no catalog {shown(catalog)} in use.catalogs{_meant(catalog, known)}"
             findings.add(reference.path, message, "catalog-unknown")
         return
-    known = ["http", "grpc", "openapi", "asyncapi", "mcp", "a2a", *functions]
+    known = [*_PROTOCOLS, *functions]
     message = (
         f"there is no function {shown(name)}: it is none of use.functions, no name:version@catalog, no address, and "
         f"not http, grpc, openapi, asyncapi, mcp or a2a{_meant(name, known)}"
