@@ -4,7 +4,7 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from tests.browser.chromium import PHONE
 from tests.browser.conftest import PASSWORD, Person, Visit
@@ -65,6 +65,24 @@ async def test_from_a_template_through_a_form_to_an_execution(visit: Visit, pers
     assert started.json()["trigger_data"] == {"name": "Ada", "language": "de"}
     await page.go_back()
     await expect(page.get_by_role("table", name="Recent executions").get_by_text("Completed")).to_be_visible()
+
+
+async def test_an_answer_that_was_lost_on_its_way_starts_nothing_twice(visit: Visit, person: Person) -> None:
+    workflow = made(person)
+    page = await person.sign_in(await visit(), f"/workflows/{workflow}")
+
+    async def lose(route: Route) -> None:
+        await route.fetch()
+        await route.abort()
+
+    await page.route("**/trigger", lose, times=1)
+    await page.get_by_role("button", name="Trigger").first.click()
+    dialog = page.get_by_role("dialog", name="Trigger Greet")
+    await dialog.get_by_role("button", name="Start").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("The server cannot be reached")
+    await dialog.get_by_role("button", name="Start").click()
+    await expect(page).to_have_url(re.compile("/executions/[0-9a-f-]{36}"))
+    assert person.http.get(f"/api/v1/workflows/{workflow}/executions").json()["total"] == 1
 
 
 async def test_text_and_graph_select_each_other_and_findings_come_while_typing(visit: Visit, person: Person) -> None:

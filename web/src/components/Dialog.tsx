@@ -13,7 +13,8 @@ interface DialogProps {
   children: ReactNode;
 }
 
-const FIRST = "form :is(input, textarea, select):not(:disabled, [type=radio]:not(:checked))";
+/** Where somebody begins to write. */
+export const FIRST = "form :is(input, textarea, select):not(:disabled, [type=radio]:not(:checked))";
 
 /** The browser's own dialog: it keeps the focus, closes with Escape, and gives the focus back. */
 export function Dialog({ open, onClose, title, wide, children }: DialogProps) {

@@ -3,7 +3,7 @@ export { Button, ButtonAnchor, ButtonLink, IconButton } from "./Button";
 export { CodeBlock, KeyboardHint } from "./CodeBlock";
 export { CopyButton } from "./CopyButton";
 export { DeleteDialog } from "./DeleteDialog";
-export { ConfirmDialog, Dialog, DialogActions } from "./Dialog";
+export { ConfirmDialog, Dialog, DialogActions, FIRST } from "./Dialog";
 export { EmptyState } from "./EmptyState";
 export { ErrorState, ProblemNote } from "./ErrorState";
 export { Checkbox, Field, Select, TextArea } from "./Field";

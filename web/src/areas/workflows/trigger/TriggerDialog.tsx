@@ -1,11 +1,11 @@
 /** Starts an execution: a form made from the schema of the input, or the input as JSON. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 
 import { api } from "@/api/client";
 import { asProblem, type Problem } from "@/api/problem";
-import { Button, Dialog, DialogActions, ProblemNote, SkeletonLines, TextArea } from "@/components";
+import { Button, Dialog, DialogActions, FIRST, ProblemNote, SkeletonLines, TextArea } from "@/components";
 import { paths } from "@/paths";
 import { checkQuery, versionQuery, type Workflow } from "../data";
 import { hasForm, parsedJson, type Json, resolved, type Schema, startingValue, type Value } from "./form";
@@ -49,6 +49,10 @@ function Form({ workflow, version, schema, onClose }: { workflow: Workflow; vers
   const [text, setText] = useState(() => JSON.stringify(value ?? {}, null, 2));
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const holder = useRef<HTMLFormElement>(null);
+  // What the form looks like may have been asked for after the dialog was open.
+  useEffect(() => holder.current?.parentElement?.querySelector<HTMLElement>(FIRST)?.focus(), []);
+  const key = useOnceKey();
   const parsed = parsedJson(text);
   const wrong = raw && "error" in parsed ? parsed.error : undefined;
 
@@ -64,7 +68,8 @@ function Form({ workflow, version, schema, onClose }: { workflow: Workflow; vers
     setBusy(true);
     setProblem(null);
     try {
-      const started = await api.post("/api/v1/workflows/{id}/trigger", { params: { path: { id: workflow.id } }, body: { trigger_data: input } });
+      const params = { path: { id: workflow.id }, header: { "Idempotency-Key": key(input) } };
+      const started = await api.post("/api/v1/workflows/{id}/trigger", { params, body: { trigger_data: input } });
       rememberInput(workflow.id, input);
       void cache.invalidateQueries({ queryKey: ["workflow", workflow.id] });
       onClose();
@@ -76,7 +81,7 @@ function Form({ workflow, version, schema, onClose }: { workflow: Workflow; vers
     }
   };
   return (
-    <form className={styles["form"]} onSubmit={(event) => void send(event)}>
+    <form ref={holder} className={styles["form"]} onSubmit={(event) => void send(event)}>
       <div className="spread">
         <span className="muted">Version {version} runs{workflow.status === "draft" ? ", not deployed yet" : ""}.</span>
         {form && <Button size="small" kind="quiet" onClick={turn} disabled={Boolean(wrong)}>{raw ? "As a form" : "As JSON"}</Button>}
@@ -99,3 +104,16 @@ function Form({ workflow, version, schema, onClose }: { workflow: Workflow; vers
     </form>
   );
 }
+
+/** The same for the same input, while the dialog is open: an answer that was lost on its way starts nothing twice. */
+function useOnceKey(): (input: Json) => string {
+  const last = useRef({ input: "", key: "" });
+  return (input) => {
+    const text = JSON.stringify(input);
+    if (last.current.key === "" || last.current.input !== text) last.current = { input: text, key: randomKey() };
+    return last.current.key;
+  };
+}
+
+// Not `crypto.randomUUID`: a console at plain http on another host has none.
+const randomKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
