@@ -364,6 +364,35 @@ async def test_a_broker_is_left_when_the_reader_is_cancelled(
                 await asyncio.sleep(0)
 
 
+@pytest.mark.parametrize("protocol", ["nats", "mqtt", "mqtt5", "redis", "amqp", "kafka"])
+async def test_a_server_that_says_nothing_is_left_when_the_task_is_cancelled(tmp_path: Path, protocol: str) -> None:
+    left: asyncio.Queue[None] = asyncio.Queue()
+    begun = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer), contextlib.suppress(ConnectionError):
+            # Who only looks whether somebody listens says nothing either. NATS waits to be greeted.
+            writer.write(b'INFO {"max_payload": 1000}\r\n' if protocol == "nats" else b"")
+            if await reader.read(1):
+                begun.set()
+                with contextlib.suppress(ConnectionError):
+                    await reader.read()
+                left.put_nowait(None)
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    async with server, working(files=tmp_path) as work:
+        host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        given = third(tmp_path, protocol, host, "chat") | {"operation": "say", "message": {"payload": {}}}
+        before = asyncio.all_tasks()
+        saying = asyncio.create_task(asyncapi.perform(given, work))
+        async with asyncio.timeout(60):
+            await begun.wait()
+            saying.cancel()
+            await asyncio.wait({saying})
+            await left.get()
+        assert not [task for task in asyncio.all_tasks() - before if "silent" not in str(task)]
+
+
 @pytest.mark.parametrize("protocol", ["tls", "mqtts", "secure-mqtt5", "rediss", "amqps"])
 async def test_in_tls_the_certificate_is_checked_against_the_name_of_the_host(
     protocol: str,

@@ -67,18 +67,19 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[aiomqtt.Client
     address = await reaching.reached(work.tools.egress, target.host, target.port)
     context = await secured(target, work)
     tls: Any = _Named(target.host, context) if context is not None else None
+    client = aiomqtt.Client(
+        address,
+        target.port,
+        username=user if user is not None else ("token" if password else None),
+        password=password,
+        protocol=_VERSIONS[target.protocol],
+        timeout=reaching.CONNECT_SECONDS,
+        queue_type=_Waiting.of(target, work),
+        max_queued_incoming_messages=_MOST_WAITING,
+        tls_context=tls,
+    )
     try:
-        async with aiomqtt.Client(
-            address,
-            target.port,
-            username=user if user is not None else ("token" if password else None),
-            password=password,
-            protocol=_VERSIONS[target.protocol],
-            timeout=reaching.CONNECT_SECONDS,
-            queue_type=_Waiting.of(target, work),
-            max_queued_incoming_messages=_MOST_WAITING,
-            tls_context=tls,
-        ) as client:
+        async with client:
             yield client
     except aiomqtt.MqttError as error:
         raise faults.communication("MQTT failed", f"{target}: {str(error)[:200]}") from error
@@ -87,6 +88,20 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[aiomqtt.Client
     finally:
         if tls is not None:
             tls.close()
+        await _left(client)
+
+
+async def _left(client: aiomqtt.Client) -> None:
+    """Who is cancelled before the broker has greeted, or is not greeted in time, would be connected for a minute more:
+    the library closes only what it has opened to the end, and opens it in a thread."""
+    client._client.on_socket_open = _too_late
+    await asyncio.sleep(0)  # what the thread has put on the loop comes first
+    client._client._sock_close()
+
+
+def _too_late(_: Any, __: Any, opened: Any) -> None:
+    opened.close()
+    raise OSError("nobody waits for it any more")
 
 
 class _Waiting(asyncio.Queue[aiomqtt.Message]):
