@@ -14,7 +14,7 @@ import pytest
 
 from penstock.cli.reference import PROVIDER_MEMBERS, SECTIONS, reference
 from penstock.settings import OAuthProvider, Settings, load
-from tests.cli.running import environment, server
+from tests.cli.running import START_LIMIT, environment, server
 from tests.conftest import client_of
 
 ROOT = Path(__file__).parent.parent
@@ -39,7 +39,7 @@ def run_script(script: str, folder: Path) -> str:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-ec", script], cwd=folder, env=environment() | {"PATH": path}, text=True, check=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=START_LIMIT,
     )  # fmt: skip
     return done.stdout
 

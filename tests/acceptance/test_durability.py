@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.acceptance.server import PATIENCE, Server, running, sign_in, sign_up
+from tests.acceptance.server import PATIENCE, Server, running, sign_in, sign_up, until
 
 pytestmark = pytest.mark.anyio
 
@@ -37,8 +37,7 @@ async def test_killed_in_the_middle_of_sign_ups_it_has_lost_none_that_it_acknowl
         httpx.AsyncClient(base_url=await server.url(), timeout=PATIENCE) as client,
     ):
         streams = [asyncio.create_task(keep_signing_up(client, stream)) for stream in range(4)]
-        while len(acknowledged) < 12:
-            await asyncio.sleep(0.005)
+        await until(lambda: len(acknowledged) >= 12)
         await server.kill()
         await asyncio.gather(*streams)
     async with (
@@ -125,7 +124,7 @@ async def test_a_lock_of_another_process_is_waited_for(tmp_path: Path) -> None:
         with closing(sqlite3.connect(tmp_path / "penstock.db", isolation_level=None)) as rival:
             rival.execute("BEGIN IMMEDIATE")
             waiting = asyncio.create_task(client.post("/project", json={"name": "apollo"}))
-            for _ in range(20):
+            for _ in range(5):
                 # Each a whole round trip: the server serves others meanwhile.
                 assert (await client.get("/project?projectName=apollo")).status_code == 404
             assert not waiting.done()

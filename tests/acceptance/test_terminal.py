@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.server import until
+from tests.acceptance.server import PATIENCE, until
 from tests.cli.running import environment
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +42,7 @@ class Terminal:
 
     def end(self) -> None:
         self.process.terminate()
-        self.process.wait(60)
+        self.process.wait(PATIENCE)
         self._reader.join()
         os.close(self._ours)
 

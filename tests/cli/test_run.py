@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from penstock.cli.run import run
-from tests.cli.running import environment, penstock
+from tests.cli.running import START_LIMIT, environment, penstock
 
 HEAD = "document: {dsl: 1.0.3, namespace: test, name: NAME, version: 1.0.0}\n"
 
@@ -154,7 +154,7 @@ def test_ctrl_c_ends_what_runs_and_ends_with_130(write: Any, tmp_path: Path) -> 
     assert running.stderr is not None
     assert running.stderr.readline().split()[:2] == ["runs", "nap"]
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
+    _, said = running.communicate(timeout=START_LIMIT)
     assert running.returncode == 130
     assert "cancelled nap" in said
     assert "Traceback" not in said
