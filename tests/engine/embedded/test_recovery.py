@@ -18,6 +18,7 @@ from sqlalchemy import delete, select
 
 from penstock.engine.embedded import statements
 from penstock.engine.embedded.engine import EmbeddedEngine
+from penstock.engine.embedded.run import Run
 from penstock.ids import uuid7
 from penstock.settings import load
 from penstock.storage import Database, Statement
@@ -230,6 +231,54 @@ async def test_a_cancellation_asked_of_one_that_was_overtaken_is_passed_on(serve
         assert (await scene.owner.post(f"/executions/{id_}/cancel")).json()["status"] == "cancelled"
         assert (await scene.owner.get(f"/executions/{id_}")).json()["status"] == "cancelled"
         await counters_are_right(database_of(client))
+
+
+@pytest.mark.parametrize("how", ["by the API", "by another server"])
+async def test_a_cancellation_that_is_under_way_when_the_engine_leaves_is_seen_to_by_the_next(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    async with serve(engine="embedded") as client:
+        scene, engine = await set_up(client), engine_of(client)
+        [id_] = await triggered(scene.owner, await deployed(scene, "sleeper", SLEEPER))
+        await running(scene.owner, id_, "sleep")
+        leaves = asyncio.Event()
+        with monkeypatch.context() as slow:
+            # What is under way takes its time to end, and the engine is told to leave meanwhile.
+            slow.setattr(Run, "cancel", lambda _: leaves.set())
+            if how == "by the API":
+                asked = asyncio.create_task(scene.owner.post(f"/executions/{id_}/cancel"))
+            else:
+                async with database_of(client).transaction() as tx:
+                    await tx.run(statements.ASK, id_=id_, what="cancel")
+                asked = asyncio.create_task(asyncio.sleep(0))
+            await leaves.wait()
+            await engine.close()
+        engine.start()
+        await asked
+        assert (await ended(scene.owner, id_))["status"] == "cancelled"
+        await counters_are_right(database_of(client))
+
+
+async def test_nothing_begins_at_an_engine_that_leaves(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serve(engine="embedded") as client:
+        scene, engine = await set_up(client), engine_of(client)
+        sleeper = await deployed(scene, "sleeper", SLEEPER)
+        [id_] = await triggered(scene.owner, sleeper)
+        await running(scene.owner, id_, "sleep")
+        tenure, late = engine._tenure, Run.wait
+        assert tenure is not None
+
+        async def somebody_triggers(run: Run) -> None:
+            """While the engine waits for those that it leaves."""
+            [another] = await triggered(scene.owner, sleeper)
+            await came(_so(lambda: another in tenure))
+            await asyncio.sleep(0)
+            await late(run)
+
+        with monkeypatch.context() as busy:
+            busy.setattr(Run, "wait", somebody_triggers)
+            await engine.close()
+        assert tenure.running == 0
 
 
 def _so(condition: Callable[[], bool]) -> Callable[[], Awaitable[bool]]:

@@ -95,6 +95,13 @@ class Definitions:
         self._keep(name, workflow, len(row[0]))
         return workflow
 
+    async def find(self, workflow_id: str, version: int) -> Workflow | None:
+        """The same; None when it is none that could run, for whoever only wants to know its name."""
+        try:
+            return await self.get(workflow_id, version)
+        except Fault:
+            return None
+
     async def _made_ready(self, text: str) -> Workflow:
         """Thousands of tasks take a while. In a thread; but it has the interpreter for some milliseconds at a time, and
         several such threads would have it one after the other, while everybody waits."""

@@ -86,7 +86,9 @@ class Run:
     async def _live(self, at_end: Outcome | None) -> None:
         on_behalf_of.set(self.execution.project_id)
         try:
-            if not self.execution.found or await self._is_unended():
+            if self.execution.found and not await self._is_unended():
+                self.ended = True
+            else:
                 await self._end(at_end or (CANCELLED if self._cancelling else await self._outcome()))
         except WriterEnded:
             # It is unended in the database, and found there by the engine that runs.
@@ -252,10 +254,7 @@ class Run:
 
     async def _definition(self) -> Workflow | None:
         """Of one that ends before it began."""
-        try:
-            return await self._parts.definitions.get(self.execution.workflow_id, self.execution.version)
-        except Fault:
-            return None
+        return await self._parts.definitions.find(self.execution.workflow_id, self.execution.version)
 
     async def _stored_steps(self) -> Sequence[Row]:
         """Of one that began in an earlier life, and is ended before this one has come to it."""

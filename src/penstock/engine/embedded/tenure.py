@@ -22,7 +22,7 @@ from penstock.engine.embedded.schedules import Schedules
 from penstock.engine.embedded.slots import Slots
 from penstock.engine.embedded.subflows import Ended, Subflows
 from penstock.engine.embedded.writer import Writer, WriterEnded
-from penstock.engine.faults import Fault, runtime
+from penstock.engine.faults import runtime
 from penstock.storage import StorageError, now
 
 log = structlog.get_logger()
@@ -88,10 +88,11 @@ class Tenure:
             for task in [each for each in tasks if each in done]:
                 task.result()
         finally:
+            # Nobody begins or is asked for anything any more; the writer writes until the others are done.
+            writing, *others = tasks
+            await _ended(others)
             await self._wind_up()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await _ended([writing])
 
     async def _wind_up(self) -> None:
         """What is under way is left, and begun again, here or elsewhere; then what was finished is stored."""
@@ -266,6 +267,9 @@ class Tenure:
             run = self._begin(execution, at_end=CANCELLED)
         run.cancel()
         await run.wait()
+        if not run.ended:
+            # It was left as it was, with all that ran here: the next engine finds it, and is asked.
+            raise WriterEnded
         # The end of what began in an earlier life, and had not come to the child again.
         for child in await self._parts.database.all(statements.CHILDREN, id=execution_id):
             await self.cancel(str(child[0]))
@@ -286,7 +290,7 @@ class Tenure:
 
     async def pause(self, execution_id: str) -> None:
         found = await self._find(execution_id)
-        workflow = None if found is None else await self._definition(found)
+        workflow = None if found is None else await self._parts.definitions.find(found.workflow_id, found.version)
         execution, run = self._known(execution_id) or found, self._runs.get(execution_id)
         if found is None or execution is None:
             return
@@ -299,7 +303,7 @@ class Tenure:
 
     async def resume(self, execution_id: str) -> None:
         found = await self._find(execution_id)
-        workflow = None if found is None else await self._definition(found)
+        workflow = None if found is None else await self._parts.definitions.find(found.workflow_id, found.version)
         execution, run = self._known(execution_id) or found, self._runs.get(execution_id)
         if found is None or execution is None:
             return
@@ -311,11 +315,11 @@ class Tenure:
                 run.host.resume()
         await self._parts.writer.flush()
 
-    async def _definition(self, execution: Execution) -> Workflow | None:
-        try:
-            return await self._parts.definitions.get(execution.workflow_id, execution.version)
-        except Fault:
-            return None
-
     def _note(self, execution: Execution, workflow: Workflow | None, type_: str, when: str) -> None:
         note(self._parts.writer.of(execution.id), execution, workflow, type_, when, now())
+
+
+async def _ended(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
