@@ -43,7 +43,7 @@ export function EventView({ workflow, execution, live, height = "max(18rem, calc
       </div>
       {events.error ? <ErrorState error={events.error} onRetry={events.retry} />
         : events.pending ? <SkeletonLines lines={8} height="1.2rem" />
-        : events.entries.length === 0 ? <div className={styles["none"]}><EmptyState icon="list" title={type ? "No such event" : "No events yet"} actions={type ? <Button onClick={() => choose("")}>Show all events</Button> : undefined}>{type ? "Other types may have happened." : "Each start, end, failure and retry of an execution and its steps appears here."}</EmptyState></div>
+        : events.entries.length === 0 ? <div className="card"><EmptyState icon="list" title={type ? "No such event" : "No events yet"} actions={type ? <Button onClick={() => choose("")}>Show all events</Button> : undefined}>{type ? "Other types may have happened." : "Each start, end, failure and retry of an execution and its steps appears here."}</EmptyState></div>
         : (
           <Lines
             label="Event lines"

@@ -96,7 +96,7 @@ export function Lines<T extends Entry>({ label, entries, line, height, wrap, gro
 
   return (
     <div className={styles["holder"]}>
-      <div ref={scroll} className={styles["lines"]} style={{ height }} role="region" aria-label={label} tabIndex={0} onScroll={scrolled} onKeyDown={move}>
+      <div ref={scroll} className={`box ${styles["lines"]}`} style={{ height }} role="region" aria-label={label} tabIndex={0} onScroll={scrolled} onKeyDown={move}>
         {note}
         {older && <Button size="small" kind="quiet" className={styles["older"]} onClick={() => void loadOlder()}>Load older lines</Button>}
         <div role="list" aria-label={label} className={wrap ? "" : styles["straight"]} style={{ height: virtual.getTotalSize(), position: "relative" }}>

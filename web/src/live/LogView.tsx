@@ -62,7 +62,7 @@ export function LogView({ workflow, execution, live, height = "max(18rem, calc(1
       </div>
       {logs.error ? <ErrorState error={logs.error} onRetry={logs.retry} />
         : logs.pending ? <SkeletonLines lines={8} height="1.2rem" />
-        : logs.entries.length === 0 ? <div className={styles["none"]}><Nothing live={live} filtered={filtered} onClear={() => setSearch((was) => without(was, ["level", "module", "q", "line"]), { replace: true })} /></div>
+        : logs.entries.length === 0 ? <div className="card"><Nothing live={live} filtered={filtered} onClear={() => setSearch((was) => without(was, ["level", "module", "q", "line"]), { replace: true })} /></div>
         : (
           <Lines
             label="Log lines"

@@ -20,7 +20,7 @@ export function Component() {
   const { chosen, wanted, choose } = useChosenStep(steps.steps);
   const error = version.error ?? checked.error ?? (steps.steps.length ? null : steps.error);
   if (error) return <ErrorState error={error} onRetry={() => void (version.error ? version.refetch() : checked.error ? checked.refetch() : steps.retry())} />;
-  if (!checked.data || steps.pending) return <div className={styles["graph"]}><Skeleton height="100%" /></div>;
+  if (!checked.data || steps.pending) return <div className={`box ${styles["graph"]}`}><Skeleton height="100%" /></div>;
   if (!checked.data.graph) {
     return (
       <div className="card">
@@ -31,7 +31,7 @@ export function Component() {
     );
   }
   return (
-    <div className={styles["graph"]}>
+    <div className={`box ${styles["graph"]}`}>
       <Graph graph={checked.data.graph} label="Graph of this execution" states={states} selected={chosen?.reference ?? (wanted?.startsWith("/") ? wanted : null)} onSelect={choose} />
     </div>
   );

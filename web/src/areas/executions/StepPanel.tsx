@@ -25,7 +25,7 @@ export function StepPanel({ step, execution, steps, mayRun, onChoose }: StepPane
   const whole = useQuery(stepQuery(execution.id, step.sequence_num, step.status));
   const again = useRerun(execution);
   return (
-    <aside className={styles["panel"]} aria-label={`Step ${step.step_name}`} onKeyDown={(event) => event.key === "Escape" && onChoose(null)}>
+    <aside className={`card ${styles["panel"]}`} aria-label={`Step ${step.step_name}`} onKeyDown={(event) => event.key === "Escape" && onChoose(null)}>
       <div className={styles["panelHead"]}>
         <h2><KindIcon kind={step.step_type} /> {step.step_name}</h2>
         <IconButton label="Close step" icon="cross" size="small" onClick={() => onChoose(null)} />

@@ -41,7 +41,7 @@ export function Providers() {
           <EmptyState icon="link" title="Only your password">This server has no social sign-in, and none of your companies has an identity provider.</EmptyState>
         </div>
       ) : (
-        <ul className={styles["list"]}>
+        <ul className="box">
           {ways.all.map((way) => (
             <li key={way.key} className={styles["item"]}>
               <span>

@@ -27,7 +27,7 @@ export function Component() {
     }>
       {sessions.error ? <ErrorState error={sessions.error} onRetry={() => void sessions.refetch()} /> : !sessions.data ? <SkeletonLines lines={3} height="3.8rem" /> : (
         <>
-          <ul className={styles["list"]} aria-label="Sessions">
+          <ul className="box" aria-label="Sessions">
             {sessions.data.items.map((one) => <One key={one.id} one={one} onEnded={refresh} />)}
           </ul>
           <Pagination page={page} pageSize={PAGE_SIZE} total={sessions.data.total} onPage={setPage} />

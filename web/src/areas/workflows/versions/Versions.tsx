@@ -31,7 +31,7 @@ export function Component() {
     <div className={styles["versions"]}>
       <div className="stack">
         {!list.data ? <SkeletonLines lines={6} height="3rem" /> : (
-          <ol className={styles["list"]} aria-label="Versions">
+          <ol className={`box ${styles["list"]}`} aria-label="Versions">
             {list.data.items.map((one) => (
               <li key={one.version}>
                 <Link to={`${paths.workflowVersion(id, one.version)}${page > 1 ? `?page=${page}` : ""}`} aria-current={one.version === chosen ? "true" : undefined}>
