@@ -95,7 +95,7 @@ class Definitions:
         self._keep(name, workflow, len(row[0]))
         return workflow
 
-    async def find(self, workflow_id: str, version: int) -> Workflow | None:
+    async def get_if_valid(self, workflow_id: str, version: int) -> Workflow | None:
         """The same; None when it is none that could run, for whoever only wants to know its name."""
         try:
             return await self.get(workflow_id, version)

@@ -254,7 +254,7 @@ class Run:
 
     async def _definition(self) -> Workflow | None:
         """Of one that ends before it began."""
-        return await self._parts.definitions.find(self.execution.workflow_id, self.execution.version)
+        return await self._parts.definitions.get_if_valid(self.execution.workflow_id, self.execution.version)
 
     async def _stored_steps(self) -> Sequence[Row]:
         """Of one that began in an earlier life, and is ended before this one has come to it."""

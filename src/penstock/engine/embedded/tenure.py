@@ -290,7 +290,9 @@ class Tenure:
 
     async def pause(self, execution_id: str) -> None:
         found = await self._find(execution_id)
-        workflow = None if found is None else await self._parts.definitions.find(found.workflow_id, found.version)
+        workflow = (
+            None if found is None else await self._parts.definitions.get_if_valid(found.workflow_id, found.version)
+        )
         execution, run = self._known(execution_id) or found, self._runs.get(execution_id)
         if found is None or execution is None:
             return
@@ -303,7 +305,9 @@ class Tenure:
 
     async def resume(self, execution_id: str) -> None:
         found = await self._find(execution_id)
-        workflow = None if found is None else await self._parts.definitions.find(found.workflow_id, found.version)
+        workflow = (
+            None if found is None else await self._parts.definitions.get_if_valid(found.workflow_id, found.version)
+        )
         execution, run = self._known(execution_id) or found, self._runs.get(execution_id)
         if found is None or execution is None:
             return
