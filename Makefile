@@ -12,11 +12,12 @@ NODE_PEERS := tests/peers/node_modules/.installed-from
 CONSOLE := src/penstock/console/static/index.html
 WEB_SOURCES := $(shell find web/src web/public web/scripts -type f ! -name schema.d.ts) web/index.html web/vite.config.ts
 WEB_PACKAGES := web/node_modules/.installed-from
+WEB_TESTED := web/node_modules/.tested
 
 # Two at a time, and all of them to their ends: what is wrong is said at once.
 TOGETHER := $(MAKE) -s --no-print-directory -j2 -k
 
-.PHONY: help run console types test ready again fuzz chaos histories lint fmt docs bench lock clean programs chromium web-tests style python-types web-types
+.PHONY: help run console types test ready again fuzz chaos histories lint fmt docs bench lock clean programs chromium style python-types web-types
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -34,11 +35,11 @@ types: $(VENV)/.run $(WEB_PACKAGES) ## write the console's types anew, from our 
 	@cd web && npm run --silent types
 
 test: ## set up what is needed, then run every test
-	@$(TOGETHER) $(VENV)/.dev ready web-tests
+	@$(TOGETHER) $(VENV)/.dev ready
 	@$(BIN)/pytest -n auto --dist=worksteal
 
-# What tests need besides Python's packages.
-ready: $(CONSOLE) $(NODE_PEERS) chromium
+# What tests need besides Python's packages, and the console's own tests, when something of it has changed since.
+ready: $(CONSOLE) $(NODE_PEERS) chromium $(WEB_TESTED)
 
 # No more than two: a change that breaks more than that is no accident.
 again: ## try once more, alone, the one or two tests that have failed
@@ -46,8 +47,9 @@ again: ## try once more, alone, the one or two tests that have failed
 	  print("Tried once more, alone:", *failed, sep="\n  "); sys.exit(len(failed) > 2)'
 	@$(BIN)/pytest --last-failed --last-failed-no-failures=none
 
-web-tests: $(WEB_PACKAGES)
+$(WEB_TESTED): $(WEB_SOURCES) $(WEB_PACKAGES)
 	@cd web && npm run --silent test
+	@touch $@
 
 fuzz: $(VENV)/.dev ## send what nobody would: requests made up from our own OpenAPI document
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-200} FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(BIN)/pytest tests/platform/test_openapi_holds.py

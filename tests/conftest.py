@@ -43,6 +43,11 @@ for wait in ("connect", "read", "write", "pool"):
 structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("dist", "no") != "no":
+        gc.enable()  # who hands tests out to others collects none
+
+
 def pytest_collection_finish() -> None:
     # All that was imported stays to the end: the collector need not look at it again and again.
     gc.collect()
