@@ -387,10 +387,41 @@ async def test_a_server_that_says_nothing_is_left_when_the_task_is_cancelled(tmp
         saying = asyncio.create_task(asyncapi.perform(given, work))
         async with asyncio.timeout(60):
             await begun.wait()
+            for _ in range(100):
+                await asyncio.sleep(0)  # it has said what it says, and waits for an answer
             saying.cancel()
             await asyncio.wait({saying})
+            assert saying.cancelled()
             await left.get()
         assert not [task for task in asyncio.all_tasks() - before if "silent" not in str(task)]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "asked", "answers"),
+    [
+        ("nats", b"PING\r\n", [b'INFO {"max_payload": 1000}\r\n', b"PONG\r\n", b"PONG\r\nMSG chat 1 2000000000\r\n"]),
+        ("redis", b"\r\n", [b"", b"$2000000000\r\n"]),
+    ],
+)
+async def test_a_server_that_does_not_come_to_an_end_is_left(
+    tmp_path: Path, protocol: str, asked: bytes, answers: list[bytes]
+) -> None:
+    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer), contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            writer.write(answers[0])
+            for answer in answers[1:]:
+                await reader.readuntil(asked)
+                writer.write(answer)
+            for _ in range(10_000):
+                writer.write(bytes(10_000))
+                await writer.drain()
+            await reader.read()
+
+    server = await asyncio.start_server(endless, "127.0.0.1", 0)
+    async with server, working(files=tmp_path, answer_bytes=10_000) as work, asyncio.timeout(60):
+        given = third(tmp_path, protocol, f"127.0.0.1:{server.sockets[0].getsockname()[1]}", "chat")
+        fault = await fault_of(given | {"operation": "hear", "subscription": {}}, work)
+    assert fault.error.type.endswith("/communication")
 
 
 @pytest.mark.parametrize("protocol", ["tls", "mqtts", "secure-mqtt5", "rediss", "amqps"])

@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 from nats.aio.client import Client
-from nats.errors import Error, SlowConsumerError
+from nats.errors import Error, ProtocolError, SlowConsumerError
+from nats.protocol.parser import Parser
 
 from penstock.engine import faults
 from penstock.engine.tasks import reaching
@@ -15,6 +16,7 @@ from penstock.engine.tasks.event_stream import too_large
 from penstock.engine.tasks.work import Work
 
 _MOST_WAITING = 10_000
+_BESIDES = 64 * 1024  # what is read at once
 
 
 async def publish(target: Target, message: Outbound, work: Work) -> None:
@@ -49,6 +51,7 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[Client]:
     place = f"[{address}]" if ":" in address else address
     tls = await secured(target, work)
     client = _Secure() if target.tls else Client()
+    client._ps = _Bounded(client, 4 * work.tools.limits.answer_bytes + _BESIDES)
     try:
         await client.connect(
             f"nats://{place}:{target.port}",
@@ -70,6 +73,19 @@ async def _connected(target: Target, work: Work) -> AsyncIterator[Client]:
         with suppress(Error, OSError, TimeoutError):
             async with asyncio.timeout(2):
                 await client.close()
+
+
+class _Bounded(Parser):
+    """No message is endless: the library would wait for as much as the server says that there is."""
+
+    def __init__(self, client: Client, most: int) -> None:
+        super().__init__(client)
+        self._most = most
+
+    async def parse(self, data: bytes = b"") -> None:
+        if len(self.buf) + len(data) > self._most:
+            raise ProtocolError
+        await super().parse(data)
 
 
 class _Secure(Client):
