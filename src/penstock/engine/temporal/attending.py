@@ -6,6 +6,7 @@ from typing import Any
 from temporalio import activity
 
 from penstock.engine.embedded import statements
+from penstock.engine.embedded.definitions import Definitions
 from penstock.engine.embedded.execution import Execution
 from penstock.engine.embedded.pausing import note
 from penstock.engine.embedded.writer import Portion, hold_in_place, write_rows
@@ -17,8 +18,9 @@ from penstock.storage import Database, now
 
 
 class Attending:
-    def __init__(self, database: Database, schedules: Schedules, triggers: Triggers) -> None:
+    def __init__(self, database: Database, definitions: Definitions, schedules: Schedules, triggers: Triggers) -> None:
         self._database = database
+        self._definitions = definitions
         self._schedules = schedules
         self._triggers = triggers
 
@@ -44,12 +46,13 @@ class Attending:
         if row is None or row["status"] != "pending":
             return
         execution, portion, at = Execution.from_row(row), Portion(), now()
+        workflow = await self._definitions.get_if_valid(execution.workflow_id, execution.version)
         if asked.what == "pause" and execution.paused_at is None:
             execution.paused_at = at
-            note(portion, execution, None, "workflow.suspended", "suspendedAt", at)
+            note(portion, execution, workflow, "workflow.suspended", "suspendedAt", at)
         elif asked.what == "resume" and execution.paused_at is not None:
             execution.paused_at = None
-            note(portion, execution, None, "workflow.resumed", "resumedAt", at)
+            note(portion, execution, workflow, "workflow.resumed", "resumedAt", at)
         portion.writes.append((statements.ANSWERED, {"id_": execution.id, "what": asked.what}))
         async with self._database.transaction() as tx:
             await hold_in_place(tx, [portion], [])

@@ -68,7 +68,7 @@ async def working(
         if not await reach.errand(SINKS, project_id, str(number)):
             raise Unavailable("Temporal does not answer")
 
-    attending = Attending(parts.database, schedules, Triggers(parts, reach.start_soon, send_on))
+    attending = Attending(parts.database, parts.definitions, schedules, Triggers(parts, reach.start_soon, send_on))
     surroundings[task_queue] = Surroundings(parts.vault, parts.performer, parts.definitions, limits.history)
     versions = Versions(client, task_queue) if limits.versioned else None
     worker = Worker(
