@@ -37,7 +37,7 @@ def test_a_database_out_of_reach_is_said_in_one_sentence(tmp_path: Path) -> None
         assert done.returncode == 1
         assert "hush" not in done.stderr
         assert "Traceback" not in done.stderr
-        assert done.stderr.strip().splitlines()[-1].startswith("penstock: PostgreSQL does not let us in: ")
+        assert done.stderr.strip().splitlines()[-1].startswith("penstock: PostgreSQL cannot be reached (")
 
 
 def test_a_hook_that_cannot_be_imported_is_said_in_one_sentence(tmp_path: Path) -> None:

@@ -28,6 +28,14 @@ class Unavailable(StorageError):
     """The database cannot be reached, or cannot write (a full disk)."""
 
 
+def no_connection(reason: BaseException) -> Unavailable:
+    """Nobody answers where the address leads, or somebody does and refuses."""
+    if isinstance(reason, OSError):
+        why = str(reason) or "no answer in time"
+        return Unavailable(f"PostgreSQL cannot be reached ({why}): is it running where the setting `database` says?")
+    return Unavailable(f"PostgreSQL does not let us in: {reason}")
+
+
 class Refused(StorageError):
     """The database will not take it, however often it is asked."""
 

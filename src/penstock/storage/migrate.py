@@ -15,7 +15,7 @@ from pathlib import Path
 
 import asyncpg
 
-from penstock.storage.database import StorageError, Unavailable
+from penstock.storage.database import StorageError, Unavailable, no_connection
 
 _HAS_TABLES = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'alembic_version'"
 _HAS_TABLES_POSTGRESQL = "SELECT to_regclass('alembic_version') IS NOT NULL"
@@ -82,7 +82,7 @@ async def _revision_on_postgresql(url: str) -> str | None:
         finally:
             await connection.close()
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise Unavailable(f"PostgreSQL does not let us in: {error}") from error
+        raise no_connection(error) from error
     return None if found is None else str(found)
 
 

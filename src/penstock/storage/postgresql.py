@@ -18,6 +18,7 @@ from penstock.storage.database import (
     StorageError,
     Transaction,
     Unavailable,
+    no_connection,
     to_its_end,
 )
 from penstock.storage.statement import Statement
@@ -74,7 +75,7 @@ class PostgresqlDatabase(Database):
                 timeout=10,
             )
         except (*_OUT_OF_REACH, asyncpg.PostgresError) as error:
-            raise Unavailable(f"PostgreSQL does not let us in: {error}") from error
+            raise no_connection(error) from error
         return cls(pool, url)
 
     async def one(self, statement: Statement, **params: Any) -> Row | None:
@@ -149,7 +150,8 @@ class PostgresqlDatabase(Database):
             except (*_OUT_OF_REACH, asyncpg.PostgresError) as error:
                 reason = error
                 await asyncio.sleep(delay)
-        raise Unavailable(f"PostgreSQL does not let us in: {reason}") from reason
+        assert reason is not None  # noqa: S101 - there was at least one attempt
+        raise no_connection(reason) from reason
 
     async def listen(self, channel: str, heard: Callable[[str], None]) -> Any:
         """A connection of its own that hands every NOTIFY of the channel to `heard`; the caller closes it."""

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
-from penstock.storage.database import Unavailable
+from penstock.storage.database import Unavailable, no_connection
 from penstock.storage.migrate import connect, head, refuse_newer
 from penstock.storage.schema import metadata
 
@@ -53,7 +53,7 @@ async def on_postgresql(url: str, work: Callable[[Connection], T]) -> T:
             return await connection.run_sync(work)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, DBAPIError) as error:
         reason = getattr(error, "orig", None) or error
-        raise Unavailable(f"PostgreSQL does not let us in: {reason}") from error
+        raise no_connection(reason) from error
     finally:
         await engine.dispose()
 
