@@ -50,7 +50,7 @@ do:
         - store: {set: '${ {row: $row} }'}
         - check: {set: '${ {ok: true} }'}
   - ticks:
-      for: {each: tick, in: '[range(100000)]'}
+      for: {each: tick, in: '[range(3000)]'}
       do:
         - breath: {wait: {milliseconds: 100}}
         - lines:
