@@ -116,9 +116,9 @@ def _show(figures: Figures, console: Console) -> None:
     empty = figures.frames[0]
     for one in figures.frames:
         table.add_row(*_row(one, empty), "", "")
-    for one in figures.live:
-        rate = one.lines * one.frames.a_second / one.frames.count
-        table.add_row(*_row(one.frames, empty), f"{rate:.0f}", f"{one.cpu_a_line * 1000:.0f}")
+    for page in figures.live:
+        rate = page.lines * page.frames.a_second / page.frames.count
+        table.add_row(*_row(page.frames, empty), f"{rate:.0f}", f"{page.cpu_a_line * 1000:.0f}")
     console.print(table)
 
 
