@@ -252,7 +252,12 @@ async def test_a_cancellation_that_is_under_way_when_the_engine_leaves_is_seen_t
                 async with database_of(client).transaction() as tx:
                     await tx.run(statements.ASK, id_=id_, what="cancel")
             await leaves.wait()
+            # It would be seen to also if this engine were killed now; and its steps are not begun again before that.
+            row = await database_of(client).one(statements.ENDED, id=id_)
+            assert row is not None
+            assert row["asked"] == "cancel"
             await engine.close()
+        monkeypatch.setattr(Run, "_walk", None)
         engine.start()
         if asked is not None:
             assert (await asked).status_code == 200

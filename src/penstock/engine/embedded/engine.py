@@ -166,8 +166,9 @@ class EmbeddedEngine:
         )
 
     async def cancel(self, execution_id: str) -> None:
+        # Written down first: should this engine end before the execution has, the next one sees to it.
+        await self._ask(execution_id, "cancel")
         if not await self._here(lambda tenure: tenure.cancel(execution_id)):
-            await self._ask(execution_id, "cancel")
             await self._until(execution_id, lambda row: row["completed_at"] is not None)
 
     async def pause(self, execution_id: str) -> None:

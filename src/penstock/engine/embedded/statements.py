@@ -22,10 +22,12 @@ PENDING_COLUMNS = (
 )
 _with_project = select(*PENDING_COLUMNS).join(workflows, workflows.c.id == executions.c.workflow_id)
 FIND = Statement(_with_project.where(executions.c.id == bindparam("id")))
+# Not those that are to be cancelled: whoever sees to that finds them, and none of their steps is begun again.
 UNENDED = Statement(
     _with_project.where(
         executions.c.completed_at.is_(None),
         or_(executions.c.status == "pending", executions.c.status == "running"),
+        or_(executions.c.asked.is_(None), executions.c.asked != "cancel"),
         executions.c.id > bindparam("after"),
     )
     .order_by(executions.c.id)

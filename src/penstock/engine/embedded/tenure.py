@@ -212,6 +212,7 @@ class Tenure:
             if len(rows) < _PAGE:
                 break
         self._admitting.set()
+        self._asked.set()
         if self.taken_up is None:
             self.taken_up = taken
         if taken:
