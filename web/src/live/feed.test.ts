@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { Feed } from "./feed";
+import { Feed, type FeedOptions } from "./feed";
 
 interface Line {
   id: number;
@@ -9,13 +9,13 @@ interface Line {
 const line = (id: number): Line => ({ id });
 
 /** A stream whose bytes the test sends; asked for anew, it goes on after the last id, as the server does. */
-function feedOf(entries: Line[], most: number) {
+function feedOf(entries: Line[], most: number, timing?: Pick<FeedOptions<Line>, "defer">) {
   let send: (ids: number[]) => void = () => undefined;
   const asked: (string | null)[] = [];
   const frames: (() => void)[] = [];
   const feed = new Feed<Line>({
     url: "/stream", after: entries.at(-1)?.id, entries, most,
-    defer: (tell) => frames.push(tell),
+    ...(timing ?? { defer: (tell) => frames.push(tell) }),
     fetch: async (request) => {
       asked.push(request.headers.get("last-event-id"));
       return new Response(new ReadableStream<Uint8Array>({
@@ -54,6 +54,35 @@ describe("a feed", () => {
     expect(frames).toHaveLength(1);
     expect(ids()).toHaveLength(1000);
     expect(told).toHaveBeenCalledTimes(1);
+    feed.stop();
+  });
+
+  it("tells the first at once, and what follows ten times a second, however it comes", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    vi.stubGlobal("requestAnimationFrame", (tell: () => void) => setTimeout(tell, 16));
+    const { feed, sends } = feedOf([], 10_000, {});
+    await vi.advanceTimersByTimeAsync(200);
+    const told = vi.fn();
+    feed.subscribe(told);
+    await sends(1);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(told).toHaveBeenCalledTimes(1);
+    for (let id = 2; id <= 101; id += 1) {
+      await sends(id);
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    expect(told.mock.calls.length).toBeLessThan(12);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(feed.snapshot().entries).toHaveLength(101);
+    feed.stop();
+  });
+
+  it("lets go of many at a time, so that what is left seldom moves", async () => {
+    const { feed, ids, sends } = feedOf([], 100);
+    await vi.advanceTimersByTimeAsync(0);
+    await sends(...Array.from({ length: 101 }, (_, index) => index + 1));
+    expect(ids()).toHaveLength(90);
+    expect(feed.snapshot().dropped).toBe(11);
     feed.stop();
   });
 
