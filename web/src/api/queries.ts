@@ -4,7 +4,8 @@ import { QueryClient } from "@tanstack/react-query";
 import { session } from "@/session/session";
 import { Problem } from "./problem";
 
-const worthAnotherTry = (error: Error) => !(error instanceof Problem) || error.status === 0 || error.status >= 500;
+/** A server that is away or in trouble may answer the next time; one that refuses will do so again. */
+export const worthAnotherTry = (error: Error) => !(error instanceof Problem) || error.status === 0 || error.status >= 500;
 
 export const queryClient = new QueryClient({
   defaultOptions: {

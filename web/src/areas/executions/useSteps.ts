@@ -1,6 +1,8 @@
 /** The steps of an execution: all of them once, then only what events say has changed, in batches. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
+import { asProblem } from "@/api/problem";
+import { worthAnotherTry } from "@/api/queries";
 import { type Step, stepsAfter } from "./data";
 import { isOver, merged, pagesFor, type Part, touched } from "./steps";
 
@@ -39,7 +41,7 @@ class Loader {
     const pages: Part[] = [];
     for (let after = PAGE; after < Math.min(this.total, MOST_STEPS); after += PAGE) pages.push({ after, size: PAGE });
     for (let at = 0; at < pages.length; at += SHOWN_AT_ONCE) {
-      await this.#pages(pages.slice(at, at + SHOWN_AT_ONCE));
+      await this.#whenBack(() => this.#pages(pages.slice(at, at + SHOWN_AT_ONCE)));
       this.told();
     }
   }
@@ -91,6 +93,18 @@ class Loader {
       this.#busy = false;
     }
     if (this.#changed === "all" || this.#changed.size) this.#soon();
+  }
+
+  /** Half of the steps would look like all of them: a server that is away is asked again. */
+  async #whenBack(read: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await read();
+      } catch (error) {
+        if (this.#abort.signal.aborted || !worthAnotherTry(asProblem(error))) throw error;
+        await new Promise((resolve) => setTimeout(resolve, BATCH * 8));
+      }
+    }
   }
 
   async #pages(pages: readonly Part[]): Promise<void> {
