@@ -234,7 +234,10 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     execution_log_level: Annotated[
         Literal["debug", "info", "warn", "error"], Meta(description="What is kept of the executions' logs, and above.")
     ] = "debug"
-    expression_time: Annotated[Duration, Meta(description="How long one expression may take in jq.")] = Duration(1)
+    expression_time: Annotated[
+        Duration,
+        Meta(description="How much of a processor's time one expression may take in jq; ten times that by the clock."),
+    ] = Duration(1)
     expression_memory: Annotated[int, Meta(description="MiB that one expression may use in jq.", ge=32)] = 256
     expression_processes: Annotated[int, Meta(description="Processes that evaluate expressions.", ge=1)] = 2
     call_timeout: Annotated[

@@ -79,6 +79,22 @@ async def test_what_needs_jq_gives_what_jq_gives(jq: Jq, text: str, dot: Any, va
     assert type(given) is type(value)
 
 
+async def test_an_expression_has_its_time_of_the_processor_and_not_by_the_clock() -> None:
+    jq = Jq(processes=1, seconds=0.5, megabytes=64, most_output=1000)
+    await jq.start()
+    try:
+        await jq.evaluate(program("[range(3)]"), None, {})
+        [process] = children()
+        os.kill(process, signal.SIGSTOP)
+        waits = asyncio.create_task(jq.evaluate(program("[range(3)]"), None, {}))
+        assert await asyncio.wait([waits], timeout=1) == (set(), {waits})  # twice its time, by the clock
+        os.kill(process, signal.SIGCONT)
+        assert await waits == [0, 1, 2]
+        assert children() == {process}
+    finally:
+        await jq.stop()
+
+
 async def test_what_needs_no_process_starts_none() -> None:
     jq = Jq(processes=1, seconds=1, megabytes=64, most_output=1000)
     assert await jq.evaluate(program(".a + $x"), {"a": 1}, {"x": 2}) == 3
