@@ -11,6 +11,7 @@ from sqlalchemy import select
 from penstock.accounts import reset_tokens
 from penstock.accounts.hooks import Hooks
 from penstock.accounts.oauth import OAuthClient
+from penstock.accounts.users import Account
 from penstock.storage import Statement, Transaction
 from penstock.storage.platform_tables import audit_entries
 from tests.conftest import Serve, client_of
@@ -84,16 +85,22 @@ async def test_a_trusted_provider_needs_no_word_about_the_email(serve: Serve, pe
         assert (await arrive(client, token)).json()["methods"] == ["bent"]
 
 
+async def made_before(attacker: httpx.AsyncClient, peers: Peers) -> tuple[Account, str, str]:
+    """An account with the victim's email, the attacker's own token that opens it, and one to reset its password."""
+    await sign_up(attacker, VICTIM)
+    own = await token_of(peers, sub="eve", email="eve@example.com", email_verified=True)
+    await attacker.post("/user/oauth/add", data={"method": "bent2", "token": own})
+    account = await stored(attacker, VICTIM)
+    async with accounts_of(attacker).database.transaction() as tx:
+        reset = await reset_tokens.issue(tx, account.userid, 3600)
+    return account, own, reset
+
+
 async def test_who_made_an_account_with_somebody_elses_email_is_out_when_the_owner_arrives(
     serve: Serve, peers: Peers
 ) -> None:
     async with serve(oauth_providers=configured(peers)) as attacker:
-        await sign_up(attacker, VICTIM)
-        own = await token_of(peers, sub="eve", email="eve@example.com", email_verified=True)
-        await attacker.post("/user/oauth/add", data={"method": "bent2", "token": own})
-        account = await stored(attacker, VICTIM)
-        async with accounts_of(attacker).database.transaction() as tx:
-            reset = await reset_tokens.issue(tx, account.userid, 3600)
+        account, own, reset = await made_before(attacker, peers)
         async with another(attacker) as victim:
             token = await token_of(peers, sub="victim", email=VICTIM, email_verified=True)
             info = (await arrive(victim, token)).json()
@@ -113,12 +120,7 @@ async def test_who_made_an_account_with_somebody_elses_email_is_out_when_the_own
     serve: Serve, peers: Peers
 ) -> None:
     async with serve(oauth_providers=configured(peers)) as attacker:
-        await sign_up(attacker, VICTIM)
-        own = await token_of(peers, sub="eve", email="eve@example.com", email_verified=True)
-        await attacker.post("/user/oauth/add", data={"method": "bent2", "token": own})
-        account = await stored(attacker, VICTIM)
-        async with accounts_of(attacker).database.transaction() as tx:
-            reset = await reset_tokens.issue(tx, account.userid, 3600)
+        account, own, reset = await made_before(attacker, peers)
         async with another(attacker) as victim:
             spent = await victim.post("/user/resetpassword", data={"token": reset, "password": "another password"})
             assert (spent.json()["userid"], spent.json()["methods"]) == (account.userid, [])

@@ -152,14 +152,14 @@ async def in_tls(port: int, key: Path, certificate: Path) -> AsyncIterator[int]:
 
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner, outer = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(_copied(reader, outer), _copied(inner, writer), return_exceptions=True)
+        await asyncio.gather(copied(reader, outer), copied(inner, writer), return_exceptions=True)
 
     server = await asyncio.start_server(relay, "127.0.0.1", 0, ssl=context)
     async with server:
         yield int(server.sockets[0].getsockname()[1])
 
 
-async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         while data := await reader.read(65_536):
             writer.write(data)

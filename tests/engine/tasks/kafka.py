@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, Producer, TopicPartition
 
+from .brokers import copied
+
 LIMIT = 60.0
 
 
@@ -91,7 +93,7 @@ async def elsewhere(kafka: Kafka, tls: ssl.SSLContext | None = None) -> AsyncIte
         with closing(writer), suppress(asyncio.CancelledError):
             inner, outer = await asyncio.open_connection("127.0.0.1", port)
             with closing(outer):
-                await asyncio.gather(_copied(reader, outer), _copied(inner, writer), return_exceptions=True)
+                await asyncio.gather(copied(reader, outer), copied(inner, writer), return_exceptions=True)
 
     async with AsyncExitStack() as stack:
         for port in kafka.ports:
@@ -102,12 +104,3 @@ async def elsewhere(kafka: Kafka, tls: ssl.SSLContext | None = None) -> AsyncIte
             for each in under_way:
                 each.cancel()
             await asyncio.gather(*under_way)
-
-
-async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while data := await reader.read(65_536):
-            writer.write(data)
-            await writer.drain()
-    finally:
-        writer.close()

@@ -183,19 +183,17 @@ class Reach:
         return True
 
     async def _let_begin(self, execution_id: str) -> None:
-        try:
-            async with self._places:
-                await self._client.get_workflow_handle(execution_id).signal("place_free", rpc_timeout=RPC)
-        except RPCError as error:
-            # One that is not there finds its place when it starts.
-            if error.status is not RPCStatusCode.NOT_FOUND:
-                self._failed(error)
-        except RuntimeError as error:
-            self._failed(error)
+        # One that is not there finds its place when it starts.
+        async with self._places:
+            await self._signal(execution_id, "place_free")
 
     async def begin_again(self, execution_id: str) -> None:
+        await self._signal(execution_id, "begin_again")
+
+    async def _signal(self, execution_id: str, what: str) -> None:
+        """Nothing happens to one that is not there."""
         try:
-            await self._client.get_workflow_handle(execution_id).signal("begin_again", rpc_timeout=RPC)
+            await self._client.get_workflow_handle(execution_id).signal(what, rpc_timeout=RPC)
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 self._failed(error)
