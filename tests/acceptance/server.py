@@ -32,7 +32,7 @@ class Server:
     def __init__(self, folder: Path, database: str, *arguments: str, **settings: str) -> None:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
         environ |= {"PENSTOCK_LIMIT_CREATE": "100000", "PENSTOCK_PORT": "0", "PYTHONPATH": str(folder)}
-        # By the clock: a machine with more to do than cores takes the usual second for itself.
+        # Also by the clock: a machine with far more to do than cores takes the usual ten seconds for itself.
         environ |= {"PENSTOCK_EXPRESSION_TIME": "60s"}
         environ |= {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
         folder.mkdir(parents=True, exist_ok=True)

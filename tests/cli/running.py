@@ -47,7 +47,7 @@ def server(cwd: Path, *arguments: str, **settings: str) -> Iterator[dict[str, An
     process = subprocess.Popen(
         [sys.executable, "-m", "penstock", "serve", "--port", "0", *arguments],
         cwd=cwd,
-        env=environment(**{"expression_time": "60s", **settings}),  # a busy machine takes the usual second for itself
+        env=environment(**{"expression_time": "60s", **settings}),  # a machine that is far too busy takes the usual ten
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -3,7 +3,7 @@
 JSON Schemas are held against data here, too: they are as untrusted, and a small one can take as long as it likes.
 
 It is run by its path in a bare interpreter, so that it starts fast and stays small: no import of penstock here.
-Its limits are its own; how long one evaluation may take by the clock is watched by who started it.
+Its limits are its own; how much of the processor one evaluation may take is watched by who started it, too.
 """
 
 import json
