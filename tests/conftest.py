@@ -156,7 +156,7 @@ def settings_with(database_url: str) -> Callable[..., Settings]:
 
     def make(**overrides: Any) -> Settings:
         # What is about executions asks for an engine; the others need not wait for one to start.
-        # Expressions end by the clock, too: a machine with far more to do than cores takes the usual ten seconds for itself.
+        # Expressions end by the clock, too: a machine that is far too busy takes the usual ten seconds for itself.
         usual = {"database": database_url, "engine": "none", "expression_time": "60s"}
         return load(environ={}, overrides=usual | overrides).settings
 
