@@ -91,10 +91,11 @@ async def add_provider(
             except Duplicate as error:
                 raise Conflict(f"another {identity.provider} identity is linked; remove it first") from error
             await accounts.journal.note(tx, "user.link", userid, visitor, {"method": identity.provider})
-        if update_email:
+        if identity.email == session.user.email:
+            if identity.email_verified:
+                await users.set_verified(tx, userid)
+        elif update_email:
             await _take_email(accounts, tx, session, identity, visitor)
-        elif identity.email == session.user.email and identity.email_verified:
-            await users.set_verified(tx, userid)
         return await users.info(tx, accounts.hooks, userid)
 
 
@@ -104,10 +105,6 @@ async def _take_email(
     userid, before = session.user.userid, session.user.email
     if not identity.email:
         raise Invalid("the provider gave no email")
-    if identity.email == before:
-        if identity.email_verified:
-            await users.set_verified(tx, userid)
-        return
     await users.set_email(tx, userid, identity.email, verified=identity.email_verified)
     await reset_tokens.forget_all(tx, userid)
     changed = {"email": {"before": before, "after": identity.email}}
