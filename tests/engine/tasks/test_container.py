@@ -210,7 +210,7 @@ async def test_a_cancelled_container_ends(cleanup: str, verb: str, docker: Docke
     with pytest.raises(asyncio.CancelledError):
         await running
     assert docker.calls[-1] == verb
-    assert gone(pid, 0)
+    assert gone(pid)
 
 
 async def test_a_container_is_removed_eventually(docker: Docker) -> None:

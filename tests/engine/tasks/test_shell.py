@@ -139,7 +139,7 @@ async def test_endless_output_ends_the_process() -> None:
     log = Log()
     error = await fault_of(output("echo pid $$; yes", work_of(log, answer_bytes=100_000)))
     assert (error.title, "100,000 bytes" in (error.detail or "")) == ("Too much output", True)
-    assert gone(int(log[0][1].split()[1]), 0)
+    assert gone(int(log[0][1].split()[1]))
 
 
 async def test_input_that_nobody_reads_and_output_both_large_do_not_wait_for_each_other() -> None:
@@ -174,7 +174,7 @@ async def test_a_cancelled_command_ends_with_all_that_came_of_it() -> None:
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert [gone(int(pid), 0) for pid in pids] == [True, True, True]
+    assert [gone(int(pid)) for pid in pids] == [True, True, True]
     assert not Path(log[0][1]).exists()
 
 
@@ -185,12 +185,12 @@ async def test_a_command_that_does_not_hear_is_killed() -> None:
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert gone(pid, 0)
+    assert gone(pid)
 
 
 async def test_what_a_command_leaves_behind_ends_with_it() -> None:
     said = await output("sleep 600 & a=$!; setsid sleep 601 & echo $a $!")
-    assert [gone(int(pid), 0) for pid in said.split()] == [True, True]
+    assert [gone(int(pid)) for pid in said.split()] == [True, True]
 
 
 async def test_nobody_waits_when_await_is_false() -> None:
@@ -205,7 +205,7 @@ async def test_what_nobody_waits_for_is_ended_when_its_time_is_up() -> None:
     await output("echo pid $$; sleep 600", work_of(log, seconds=1), **{"await": False})
     await log.until("ran longer than 1 s")
     began = [message for _, message in log if message.startswith("pid ")]  # not on a machine that is too slow
-    assert all(gone(int(each.split()[1]), 0) for each in began)
+    assert all(gone(int(each.split()[1])) for each in began)
 
 
 SERVER = f"""
