@@ -52,10 +52,10 @@ $(WEB_TESTED): $(WEB_SOURCES) $(WEB_PACKAGES)
 	@touch $@
 
 fuzz: $(VENV)/.dev ## send what nobody would: requests made up from our own OpenAPI document
-	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-200} FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(BIN)/pytest tests/platform/test_openapi_holds.py
+	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-200} FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(BIN)/pytest -o faulthandler_timeout=0 tests/platform/test_openapi_holds.py
 
 chaos: $(VENV)/.dev ## kill and halt servers, workers, their database and Temporal, again and again, for ten minutes each, and account for everything
-	@CHAOS_SECONDS=$${CHAOS_SECONDS:-600} CHAOS_SEED=$${CHAOS_SEED:-$$(date +%s)} $(BIN)/pytest -s tests/chaos
+	@CHAOS_SECONDS=$${CHAOS_SECONDS:-600} CHAOS_SEED=$${CHAOS_SEED:-$$(date +%s)} $(BIN)/pytest -s -o faulthandler_timeout=0 tests/chaos
 
 histories: $(VENV)/.dev ## record executions on Temporal anew, which every later change must walk in the same way
 	@$(BIN)/pytest -q tests/engine/temporal/record_histories.py

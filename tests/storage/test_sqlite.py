@@ -54,20 +54,20 @@ async def test_a_transaction_waits_for_another_process_and_then_happens(
     database: SqliteDatabase, rival: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
-    sleep = asyncio.sleep
 
-    async def noting(seconds: float) -> None:
-        waited.append(seconds)
-        if len(waited) == 6:
-            rival.execute("COMMIT")
-        await sleep(0)
+    def delays() -> Iterator[float]:
+        for delay in (0.001, 0.002, 0.003):
+            waited.append(delay)
+            yield delay
+        rival.execute("COMMIT")
+        yield 0
 
+    monkeypatch.setattr(sqlite, "delays", delays)
     rival.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr("penstock.storage.sqlite.asyncio.sleep", noting)
     async with database.transaction() as tx:
         await put(tx, "patient")
     assert await keys(database) == ["patient"]
-    assert len(waited) == 6
+    assert waited == [0.001, 0.002, 0.003]
 
 
 async def test_the_loop_serves_others_while_a_transaction_waits_for_a_lock(
