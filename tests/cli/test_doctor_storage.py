@@ -178,7 +178,7 @@ class TestClock:
         assert doctor_storage.skewed(skew).level == level
 
     async def test_a_year_that_cannot_be(self, loaded: Load, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((1970, 1, 1, 0, 0, 0, 0, 1, 0)))
+        monkeypatch.setattr(time, "gmtime", lambda *_: time.struct_time((1970, 1, 1, 0, 0, 0, 0, 1, 0)))
         (found,) = await findings(doctor_storage.clock, loaded())
         assert (found.level, "1970" in found.says) == ("fail", True)
 
