@@ -35,6 +35,8 @@ class Hosting(Host):
         self._performer = performer
         self._earlier: dict[str, Step] = {}
         """What is remembered of an earlier life, by position."""
+        self._left: list[Step] | None = None
+        """What was under way when that ended, as far as this one has not come to it; None when nobody asked yet."""
         self._sequence = 0
         self._retries = 0
         self._turn_began = 0.0
@@ -134,16 +136,28 @@ class Hosting(Host):
         self._changed(step, "remembered")
 
     def cancel_rest(self) -> None:
-        for step in self._earlier.values():
+        rest, self._earlier = self._earlier, {}
+        for step in rest.values():
             if step.status in {"pending", "running"}:
                 self.cancelled(step)
-        self._earlier.clear()
 
     def _end(self, step: Step, status: Any) -> None:
+        if self._earlier and self._left != []:
+            self._end_inside(step)
         at = self.now()
         step.status, step.completed_at = status, at
         if step.started_at is None:
             step.started_at = at
+
+    def _end_inside(self, step: Step) -> None:
+        """What an earlier life had begun inside it, and this one has not come to: its time is over, or it is
+        decided."""
+        if self._left is None:
+            self._left = [each for each in self._earlier.values() if each.status in {"pending", "running"}]
+        self._left = [each for each in self._left if each.position in self._earlier]
+        for each in self._left:
+            if each.position.startswith(f"{step.position}/") and self._earlier.pop(each.position, None) is not None:
+                self.cancelled(each)
 
     @property
     def _abandoned(self) -> bool:

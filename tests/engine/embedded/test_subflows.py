@@ -1,12 +1,25 @@
 """run: workflow."""
 
 import pytest
+from sqlalchemy import update
 
+from penstock.storage import Statement
+from penstock.storage.platform_tables import steps
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import Shop, definition, reopened, shop
+from tests.platform.records import database_of
 
 pytestmark = pytest.mark.anyio
+_HOUR = 3600 * 1_000_000
+_AN_HOUR_AGO = Statement(update(steps).values(started_at=steps.c.started_at - _HOUR))
+_HALF_AN_HOUR = """
+do:
+  - attempt:
+      try:
+        - inTime: {TASK, timeout: {after: {minutes: 30}}}
+      catch: {do: [{rest: {wait: {hours: 9}}}]}
+"""
 
 
 def _run(name: str, **members: str) -> str:
@@ -81,6 +94,24 @@ async def test_a_child_ends_with_its_parent_unless_nobody_waits_for_it(serve: Se
         assert await there.output(await there.workflow("careless", free), {"kept": True}) == {"kept": True}
         own = (await there.executions(napping))[-1]
         await there.at(own["id"], "nap")
+
+
+@pytest.mark.parametrize("around", ["WHAT", "do: [{inside: {do: [{deep: {WHAT}}]}}]"])
+async def test_a_child_whose_time_ran_out_while_no_server_ran_is_cancelled(serve: Serve, around: str) -> None:
+    what = around.replace("WHAT", "run: {workflow: {namespace: shop, name: napping}}")
+    async with shop(serve) as here:
+        napping = await here.workflow("napping", "do: [{nap: {wait: {hours: 9}}}]")
+        parent = await here.trigger(await here.workflow("waiting", _HALF_AN_HOUR.replace("TASK", what)))
+        child = await _child(here, parent, napping)
+        await here.at(child, "nap")
+        async with database_of(here.scene.client).transaction() as tx:
+            await tx.run(_AN_HOUR_AGO)
+    async with reopened(serve, here) as there:
+        await there.at(parent, "rest")
+        assert (await there.ended(child))["status"] == "cancelled"
+        statuses = {each["step_name"]: each["status"] for each in await there.steps(parent)}
+        assert {statuses.get(name, "cancelled") for name in ("inside", "deep")} == {"cancelled"}
+        assert statuses["inTime"] == "failed"
 
 
 async def test_workflows_that_run_themselves_end_at_a_depth(serve: Serve) -> None:

@@ -165,10 +165,17 @@ class EmbeddedHost(Hosting):
     def _ended(self, portion: Portion, step: Step) -> None:
         portion.ended += 1
         self._steps.pop(step.id, None)
+        if step.task.kind == "run" and step.status in {"failed", "cancelled"}:
+            self._leave_child(portion, step)
         # With the end of its step: it is not emitted again by a walk that finds the step unended.
         if self._emitted and (event := self._emitted.pop(step.id, None)) is not None and step.status != "cancelled":
             event = marked(event, self.execution)
             self._parts.inbox.emit(portion, self.execution.project_id, event, self.sealed)
+
+    def _leave_child(self, portion: Portion, step: Step) -> None:
+        """One that was begun in an earlier life: its step may end before this walk has come to it."""
+        child = {"id_": self.id_for(step.position), "parent": self.execution_id}
+        portion.writes.append((statements.ASK_CHILD_TO_END, child))
 
     def _state(self, step: Step) -> str | None:
         """What a later walk needs. People see data with its secrets masked; the walk must not."""

@@ -62,6 +62,16 @@ ASK = Statement(
     )
     .values(asked=bindparam("what"))
 )
+# Only a child that its parent waited for has a parent here.
+ASK_CHILD_TO_END = Statement(
+    update(executions)
+    .where(
+        executions.c.id == bindparam("id_"),
+        executions.c.parent_id == bindparam("parent"),
+        executions.c.completed_at.is_(None),
+    )
+    .values(asked="cancel")
+)
 ASK_TO_START = Statement(
     update(executions)
     .where(executions.c.id == bindparam("id_"), executions.c.status == "pending", executions.c.asked.is_(None))

@@ -255,6 +255,9 @@ class TemporalHost(EmbeddedHost):
             finally:
                 self.children.discard(id_)
 
+    def _leave_child(self, portion: Portion, step: Step) -> None:
+        """Temporal has it in its history, and ends it with who waits for it."""
+
     async def _find(self, id_: str, child: ChildOf) -> passed.Child:
         found = await near(
             "find_child",
