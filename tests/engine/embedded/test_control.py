@@ -10,10 +10,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
+from penstock.engine.embedded import statements
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import reopened, shop
 from tests.engine.tasks.http_peer import served
+from tests.platform.records import database_of
 
 pytestmark = pytest.mark.anyio
 
@@ -133,6 +135,24 @@ async def test_nothing_begins_while_an_execution_is_paused_not_even_after_a_rest
 
 async def _completed(here: Any, execution: str, step: str) -> bool:
     return any(each["step_name"] == step and each["status"] == "completed" for each in await here.steps(execution))
+
+
+async def test_what_was_asked_last_counts_also_when_another_server_asked_before(serve: Serve) -> None:
+    async with shop(serve) as here:
+        id_ = await here.trigger(await here.workflow("napper", "do: [{nap: {wait: {hours: 1}}}]"))
+        await here.at(id_, "nap")
+        database = database_of(here.scene.client)
+        for before, last in (("pause", "resume"), ("resume", "pause")):
+            async with database.transaction() as tx:
+                await tx.run(statements.ASK, id_=id_, what=before)
+            assert (await here.post(f"/executions/{id_}/{last}")).status_code == 200
+
+            async def seen_to() -> bool:
+                row = await database.one(statements.ENDED, id=id_)
+                return row is not None and row["asked"] is None
+
+            await came(seen_to)
+            assert ("paused_at" in (await here.execution(id_))["metadata"]) == (last == "pause")
 
 
 async def test_a_rerun_goes_on_from_the_step_and_performs_nothing_before_it_again(serve: Serve, peer: Peer) -> None:

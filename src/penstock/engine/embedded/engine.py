@@ -172,13 +172,15 @@ class EmbeddedEngine:
             await self._until(execution_id, lambda row: row["completed_at"] is not None)
 
     async def pause(self, execution_id: str) -> None:
-        if not await self._here(lambda tenure: tenure.pause(execution_id)):
-            await self._ask(execution_id, "pause")
-            await self._until(execution_id, lambda row: row["asked"] is None)
+        await self._ask_and_see_to(execution_id, "pause")
 
     async def resume(self, execution_id: str) -> None:
-        if not await self._here(lambda tenure: tenure.resume(execution_id)):
-            await self._ask(execution_id, "resume")
+        await self._ask_and_see_to(execution_id, "resume")
+
+    async def _ask_and_see_to(self, execution_id: str, what: str) -> None:
+        # Written down first: it is in the place of what was asked before, elsewhere, and not seen to yet.
+        await self._ask(execution_id, what)
+        if not await self._here(lambda tenure: tenure.see_to_pause(execution_id)):
             await self._until(execution_id, lambda row: row["asked"] is None)
 
     async def receive(self, tx: Transaction, project_id: str, events: list[dict[str, Any]]) -> None:

@@ -46,6 +46,8 @@ class Tenure:
         self._asked = asyncio.Event()
         self._preparing = Preparing(parts.definitions, self._prepared)
         self._dropping: dict[str, asyncio.Task[None]] = {}
+        self._all_taken_up = asyncio.Event()
+        self._pausing = asyncio.Lock()
         self.taken_up: int | None = None
         """How many it found unended when it began; None until it has looked."""
         self.left: list[str] = []
@@ -93,6 +95,7 @@ class Tenure:
             await _ended(others)
             await self._wind_up()
             await _ended([writing])
+            self._all_taken_up.set()  # whoever still waits for it learns that this turn is over
 
     async def _wind_up(self) -> None:
         """What is under way is left, and begun again, here or elsewhere; then what was finished is stored."""
@@ -215,6 +218,7 @@ class Tenure:
         self._asked.set()
         if self.taken_up is None:
             self.taken_up = taken
+        self._all_taken_up.set()
         if taken:
             log.info("unended executions taken up", count=taken)
 
@@ -246,13 +250,15 @@ class Tenure:
         match what:
             case "cancel":
                 await self.cancel(execution_id)
-            case "pause":
-                await self.pause(execution_id)
-            case "resume":
-                await self.resume(execution_id)
+            case "pause" | "resume":
+                await self.see_to_pause(execution_id)
+                return
             case _:
                 if execution_id not in self and (execution := await self._find(execution_id)) is not None:
                     self.put(execution)
+        self._answered(execution_id, what)
+
+    def _answered(self, execution_id: str, what: str) -> None:
         answered = {"id_": execution_id, "what": what}
         self._parts.writer.of("").writes.append((statements.ANSWERED, answered))
 
@@ -289,36 +295,37 @@ class Tenure:
         run = self._runs.get(execution_id)
         return run.execution if run is not None else self._waiting_one(execution_id)
 
-    async def pause(self, execution_id: str) -> None:
-        found = await self._find(execution_id)
-        workflow = (
-            None if found is None else await self._parts.definitions.get_if_valid(found.workflow_id, found.version)
-        )
-        execution, run = self._known(execution_id) or found, self._runs.get(execution_id)
-        if found is None or execution is None:
-            return
+    async def see_to_pause(self, execution_id: str) -> None:
+        """Pause it, or let it go on, as was asked last. When this returns, it is so."""
+        # Until then, what was read of it may be of the moment before.
+        await self._all_taken_up.wait()
+        async with self._pausing:
+            row = await self._parts.database.one(statements.ENDED, id=execution_id)
+            what = None if row is None else row["asked"]
+            found = await self._find(execution_id)
+            if found is not None and what in {"pause", "resume"}:
+                workflow = await self._parts.definitions.get_if_valid(found.workflow_id, found.version)
+                if execution_id not in self and found.status == "pending":
+                    self.put(found)  # that it starts was asked, too
+                if (execution := self._known(execution_id)) is not None and execution.status in {"pending", "running"}:
+                    await (self._pause if what == "pause" else self._resume)(execution, workflow)
+                self._answered(execution_id, what)
+            await self._parts.writer.flush()
+
+    async def _pause(self, execution: Execution, workflow: Workflow | None) -> None:
         if execution.paused_at is None:
             execution.paused_at = now()
-            if run is not None and run.host is not None:
+            if (run := self._runs.get(execution.id)) is not None and run.host is not None:
                 run.host.pause()
             self._note(execution, workflow, "workflow.suspended", "suspendedAt")
-        await self._parts.writer.flush()
 
-    async def resume(self, execution_id: str) -> None:
-        found = await self._find(execution_id)
-        workflow = (
-            None if found is None else await self._parts.definitions.get_if_valid(found.workflow_id, found.version)
-        )
-        execution, run = self._known(execution_id) or found, self._runs.get(execution_id)
-        if found is None or execution is None:
-            return
+    async def _resume(self, execution: Execution, workflow: Workflow | None) -> None:
         if execution.paused_at is not None:
             execution.paused_at = None
             self._note(execution, workflow, "workflow.resumed", "resumedAt")
             await self._parts.writer.flush()
-            if run is not None and run.host is not None:
+            if (run := self._runs.get(execution.id)) is not None and run.host is not None:
                 run.host.resume()
-        await self._parts.writer.flush()
 
     def _note(self, execution: Execution, workflow: Workflow | None, type_: str, when: str) -> None:
         note(self._parts.writer.of(execution.id), execution, workflow, type_, when, now())
