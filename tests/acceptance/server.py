@@ -5,8 +5,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
@@ -14,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+
+from tests import processes
 
 PATIENCE = 240  # seconds; starting a process takes five of processor, of which a busy machine gives a tenth
 PASSWORD = "correct horse"
@@ -38,12 +38,8 @@ class Server:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / f"log-{time.monotonic_ns()}"
         with self.log.open("w") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "penstock", "serve", "--database", database, *arguments],
-                stderr=log,
-                cwd=folder,
-                env=environ,
-            )
+            command = ["serve", "--database", database, *arguments]
+            self.process = processes.start(command, cwd=folder, env=environ, stderr=log.fileno())
 
     def announced(self) -> str:
         """Where it listens, once it says so; a server that ended instead is a failure with its log."""

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,6 +22,7 @@ from penstock.platform.secrets.vault import Vault
 from penstock.settings import Settings, load
 from penstock.storage import Database, open_database
 from penstock.storage.secret import server_secret
+from tests import processes
 from tests.acceptance.server import until
 
 _REPLAYED = "replay-None"  # the task queue, as the SDK says it then
@@ -73,14 +72,14 @@ async def replayed(given: dict[str, Any]) -> int:
 @asynccontextmanager
 async def worker_process(
     folder: Path, database: str, settings: dict[str, str], says: str = '"working"'
-) -> AsyncIterator["subprocess.Popen[bytes]"]:
+) -> AsyncIterator[processes.Running]:
     """As its own process, once it works, or says something else."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
     environ |= {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
     log = folder / "worker.log"
     with log.open("w") as written:
-        command = [sys.executable, "-m", "penstock", "worker", "--database", database]
-        process = subprocess.Popen(command, stderr=written, cwd=folder, env=environ)
+        command = ["worker", "--database", database]
+        process = processes.start(command, cwd=folder, env=environ, stderr=written.fileno())
 
     def works() -> bool:
         assert process.poll() is None, log.read_text()
