@@ -10,6 +10,7 @@ from playwright.async_api import Page, expect
 
 from tests.accounts.social_site import SECRET
 from tests.browser.conftest import Person, Visit, grant
+from tests.browser.test_workflows import at_end_of, code, made
 from tests.node_peers import running
 
 pytestmark = pytest.mark.anyio
@@ -27,6 +28,12 @@ async def sign_in_there(page: Page, login: str) -> None:
     await page.locator('input[name="password"]').fill("any")
     await page.locator('[type="submit"]').click()
     await page.get_by_role("button", name="Continue").click()
+
+
+async def come_in(page: Page) -> None:
+    await page.get_by_label("Email").fill("grace@people.example")
+    await page.get_by_role("link", name="Continue with Workshop").click()
+    await sign_in_there(page, "grace")
 
 
 async def test_an_admin_sets_a_provider_up_and_its_people_come_in_with_the_role_that_it_gives(
@@ -70,15 +77,29 @@ async def test_an_admin_sets_a_provider_up_and_its_people_come_in_with_the_role_
         window = await visit()
         members = f"/projects/{project['id']}/members"
         grace = await window.tab(members)
-        await grace.get_by_label("Email").fill("grace@people.example")
-        await grace.get_by_role("link", name="Continue with Workshop").click()
-        await sign_in_there(grace, "grace")
+        await come_in(grace)
         await expect(grace).to_have_url(window.site + members)
         row = grace.get_by_role("row").filter(has_text="Name of grace")
         await expect(row).to_contain_text("editor")
         await expect(row).to_contain_text("Given here, by Workshop")
         await expect(grace.get_by_role("button", name="Add member")).to_have_count(0)
-        window.foreign.clear()  # the visit to the provider
+
+        # When the session ends, here and there, the way back leaves this site: what was written is not lost.
+        await grace.goto(f"{window.site}/workflows/{made(person, project['id'])}/edit")
+        await at_end_of(grace, "first")
+        await grace.keyboard.type(" # mine")
+        await expect(grace.get_by_text("Unsaved changes")).to_be_visible()
+        await window.context.request.get(f"{window.site}/user/signout")
+        await window.context.clear_cookies()
+        await grace.keyboard.press("Control+s")
+        await expect(grace.get_by_role("heading", name="Sign in")).to_be_visible()
+        await come_in(grace)
+        await expect(grace.get_by_text("Unsaved changes")).to_be_visible()
+        await expect(code(grace)).to_contain_text("# mine")
+        await grace.get_by_role("button", name="Save", exact=True).click()
+        await expect(grace.get_by_text("Version 2, saved")).to_be_visible()
+        assert await grace.evaluate("sessionStorage.getItem('penstock.kept')") is None
+        window.foreign.clear()  # the visits to the provider
 
 
 async def test_who_has_an_account_links_a_provider_and_unlinks_it(visit: Visit, person: Person) -> None:

@@ -4,12 +4,13 @@ import { Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { Link, NavLink, Outlet, ScrollRestoration, useLocation, useNavigate, useNavigation } from "react-router";
 
 import { meQuery } from "@/api/me";
-import { Icon, IconButton, KeyboardHint, Menu, SkeletonLines } from "@/components";
+import { ConfirmDialog, Icon, IconButton, KeyboardHint, Menu, SkeletonLines, toastProblem } from "@/components";
 import mark from "@/mark.svg";
 import { paths } from "@/paths";
+import { kept } from "@/session/kept";
 import { withNext } from "@/session/next";
 import { session } from "@/session/session";
-import { useSession } from "@/session/useSession";
+import { usePerson, useSession } from "@/session/useSession";
 import { Announcer } from "./Announcer";
 import styles from "./Frame.module.css";
 import { companyLinks, type NavEntry, projectLinks } from "./nav";
@@ -19,8 +20,9 @@ import { Switcher } from "./Switcher";
 import { choose, type Theme, useTheme } from "./theme";
 
 export function Component() {
+  // Anew for another person: what a page holds is of whom it was opened for.
   return (
-    <ScopeProvider>
+    <ScopeProvider key={usePerson()}>
       <Frame />
     </ScopeProvider>
   );
@@ -141,22 +143,32 @@ function UserMenu() {
   const me = useQuery(meQuery);
   const theme = useTheme();
   const name = me.data?.display_name || me.data?.email || "";
+  const [asking, setAsking] = useState(false);
+  const signOut = async () => {
+    await session.signOut();
+    kept.forgetAll();
+  };
   return (
-    <Menu
-      align="end"
-      trigger={(given) => (
-        <button type="button" className={styles["avatar"]} aria-label={`You: ${name || "loading"}`} title={name} {...given}>
-          {name ? name.charAt(0).toUpperCase() : <Icon name="person" />}
-        </button>
-      )}
-      entries={[
-        { kind: "note", label: me.data?.email ?? "" },
-        { label: "Profile", icon: "person", to: paths.me() },
-        { label: "Sessions", icon: "shield", to: paths.mySessions() },
-        { label: THEMES[theme], icon: theme === "dark" ? "moon" : "sun", onSelect: () => choose(NEXT[theme]) },
-        { kind: "rule" },
-        { label: "Sign out", icon: "out", onSelect: () => void session.signOut().catch(() => undefined) },
-      ]}
-    />
+    <>
+      <Menu
+        align="end"
+        trigger={(given) => (
+          <button type="button" className={styles["avatar"]} aria-label={`You: ${name || "loading"}`} title={name} {...given}>
+            {name ? name.charAt(0).toUpperCase() : <Icon name="person" />}
+          </button>
+        )}
+        entries={[
+          { kind: "note", label: me.data?.email ?? "" },
+          { label: "Profile", icon: "person", to: paths.me() },
+          { label: "Sessions", icon: "shield", to: paths.mySessions() },
+          { label: THEMES[theme], icon: theme === "dark" ? "moon" : "sun", onSelect: () => choose(NEXT[theme]) },
+          { kind: "rule" },
+          { label: "Sign out", icon: "out", onSelect: () => (kept.empty ? void signOut().catch(toastProblem) : setAsking(true)) },
+        ]}
+      />
+      <ConfirmDialog open={asking} onClose={() => setAsking(false)} onConfirm={signOut} title="Sign out without saving?" action="Sign out">
+        <p>What you changed in a definition is not saved, and would be lost.</p>
+      </ConfirmDialog>
+    </>
   );
 }

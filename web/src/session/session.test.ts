@@ -17,6 +17,7 @@ class Tabs extends EventTarget {
 
 const json = (body: unknown, status = 200) => new Response(JSON.stringify(body), { status });
 const pair = (token: string, seconds = 900) => json({ access_token: token, expires_in: seconds });
+const tokenOf = (person: string) => `x.${btoa(JSON.stringify({ sub: person }))}.x`;
 
 let tabs: Tabs;
 let server: ReturnType<typeof vi.fn<typeof fetch>>;
@@ -84,15 +85,39 @@ describe("a session", () => {
   });
 
   it("forgets what was loaded when somebody else signs in in another tab", async () => {
-    server.mockResolvedValueOnce(pair("ada")).mockResolvedValueOnce(pair("bob"));
+    server.mockResolvedValueOnce(pair(tokenOf("ada"))).mockResolvedValueOnce(pair(tokenOf("bob")));
     const own = started();
     const forgotten = vi.fn();
     own.onPersonChange(forgotten);
     await own.token();
-    tabs.hear("signed-in");
+    tabs.hear("here ada"); // who is here already
+    expect(forgotten).not.toHaveBeenCalled();
+    tabs.hear("here bob");
     await vi.advanceTimersByTimeAsync(0);
+    expect(forgotten).toHaveBeenCalled();
+    expect(own.person).toBe("bob");
+  });
+
+  it("is found to be somebody else's when no tab said so", async () => {
+    server.mockResolvedValueOnce(pair(tokenOf("ada"))).mockResolvedValueOnce(pair(tokenOf("bob")));
+    const own = started();
+    const [forgotten, told] = [vi.fn(), vi.fn()];
+    own.onPersonChange(forgotten);
+    await own.token();
+    own.subscribe(told);
+    await own.renew();
     expect(forgotten).toHaveBeenCalledOnce();
-    expect(await own.token()).toBe("bob");
+    expect(told).toHaveBeenCalledOnce();
+  });
+
+  it("begins again in a tab that was signed out, when its owner comes back in another one", async () => {
+    server.mockResolvedValueOnce(json({}, 401)).mockResolvedValueOnce(pair(tokenOf("ada")));
+    const own = started();
+    await own.token();
+    expect(own.state).toBe("out");
+    tabs.hear("here ada");
+    await vi.advanceTimersByTimeAsync(0);
+    expect(own.state).toBe("in");
   });
 });
 
@@ -109,5 +134,14 @@ describe("a request with the session's token", () => {
     const answer = await authorizedFetch(new Request("http://localhost/api", { method: "POST", body: "body" }));
     expect(await answer.json()).toEqual({ done: true });
     expect(seen).toEqual(["Bearer old body", "Bearer new body"]);
+  });
+
+  it("is not repeated for somebody else", async () => {
+    server.mockImplementation(async (input) => (typeof input === "string" ? pair(tokenOf("ada")) : json({}, 401)));
+    await session.renew();
+    server.mockClear();
+    server.mockImplementation(async (input) => (typeof input === "string" ? pair(tokenOf("bob")) : json({}, 401)));
+    expect((await authorizedFetch(new Request("http://localhost/api", { method: "DELETE" }))).status).toBe(401);
+    expect(server.mock.calls.filter(([input]) => typeof input !== "string")).toHaveLength(1);
   });
 });

@@ -7,7 +7,8 @@
 import { Problem, problemFrom, unreachable } from "@/api/problem";
 
 export type SessionState = "unknown" | "in" | "out";
-type Said = "signed-in" | "signed-out";
+/** Between tabs: nobody is signed in any more, or this person is. */
+type Said = "signed-out" | `here ${string}`;
 
 const EARLY = 60_000; // milliseconds before its end at which a token is renewed
 
@@ -36,6 +37,7 @@ export class Session {
     return this.#person;
   }
 
+  /** Told when somebody comes or goes. */
   subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -110,10 +112,11 @@ export class Session {
       throw new Problem({ title: "Not signed in", detail: "The browser did not keep the session's cookie; allow cookies for this site." });
     }
     for (const listener of this.#changes) listener();
-    this.#tabs?.postMessage("signed-in" satisfies Said);
+    this.#tabs?.postMessage(`here ${this.#person}` satisfies Said);
   }
 
   async #heard(said: Said): Promise<void> {
+    if (said === `here ${this.#person}` && this.#state === "in") return;
     if (said === "signed-out") this.#leave();
     else {
       this.#forget();
@@ -130,11 +133,22 @@ export class Session {
     }
     const pair = body as { access_token: string; expires_in: number };
     this.#token = pair.access_token;
-    this.#person = subjectOf(pair.access_token);
+    const other = this.#nowIs(subjectOf(pair.access_token));
     this.#ends = Date.now() + pair.expires_in * 1000;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.renew().catch(() => undefined), Math.max(5_000, pair.expires_in * 1000 - EARLY));
-    this.#become("in");
+    this.#become("in", other);
+    return true;
+  }
+
+  /** Whether it is another person than before: one cookie is shared by all tabs, and not all of them saw it change. */
+  #nowIs(person: string): boolean {
+    if (person === this.#person) return false;
+    const stranger = this.#person !== "";
+    this.#person = person;
+    if (stranger) for (const listener of this.#changes) listener();
+    // Also on arrival: who comes back from a company's provider signed in there, and told no tab of it.
+    this.#tabs?.postMessage(`here ${person}` satisfies Said);
     return true;
   }
 
@@ -168,8 +182,8 @@ export class Session {
     if (was === "in") for (const listener of this.#changes) listener();
   }
 
-  #become(state: SessionState): void {
-    if (state === this.#state) return;
+  #become(state: SessionState, told = false): void {
+    if (state === this.#state && !told) return;
     this.#state = state;
     for (const listener of this.#listeners) listener();
   }

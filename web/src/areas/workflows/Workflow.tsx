@@ -42,7 +42,8 @@ export function Component() {
   const tabs = tabsOf(id);
   const tab = tabs.find((one) => (one.end ? pathname === one.to : pathname.startsWith(one.to)));
   if (read.error && !read.data) return <Page title="Workflow"><ErrorState error={read.error} onRetry={() => void read.refetch()} /></Page>;
-  if (!read.data) return <Page title="Workflow"><SkeletonLines lines={6} /></Page>;
+  // What one may is known first: buttons that come later make the page jump, and a text would be locked to who may write it.
+  if (!read.data || access.isPending) return <Page title="Workflow"><SkeletonLines lines={6} /></Page>;
   const { workflow } = read.data;
   const may = (role: Role) => atLeast(access.data?.role, role);
   const context: WorkflowContext = { ...read.data, id, may, trigger: () => setTriggering(true) };

@@ -1,5 +1,5 @@
-/** What somebody wrote and has not saved, kept while they sign in again: in memory only, and shown to nobody else. */
-import { session } from "@/session/session";
+/** What somebody wrote over a definition and has not saved. */
+import { kept } from "@/session/kept";
 import type { Tagged } from "../data";
 
 export interface Draft {
@@ -8,15 +8,8 @@ export interface Draft {
   base: Tagged;
 }
 
-const drafts = new Map<string, Draft>();
-const keyOf = (workflow: string) => `${session.person} ${workflow}`;
+const placeOf = (workflow: string) => `definition ${workflow}`;
 
-export const draftOf = (workflow: string) => drafts.get(keyOf(workflow));
-
-export function keepDraft(workflow: string, draft: Draft): void {
-  drafts.set(keyOf(workflow), draft);
-}
-
-export function forgetDraft(workflow: string): void {
-  drafts.delete(keyOf(workflow));
-}
+export const draftOf = (workflow: string) => kept.at(placeOf(workflow)) as Draft | undefined;
+export const keepDraft = (workflow: string, draft: Draft) => kept.keep(placeOf(workflow), draft);
+export const forgetDraft = (workflow: string) => kept.forget(placeOf(workflow));
