@@ -1,6 +1,7 @@
 """The engine of `penstock run`: mocks, other workflows, events, and what it is told to stop."""
 
 import asyncio
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -152,3 +153,15 @@ def test_what_tasks_say_is_masked(run: Run) -> None:
     run(subject, {}, secrets=Secrets({"key": "open-sesame"}), watch=Watch())
     assert "********" in said
     assert not any("open-sesame" in line for line in said)
+
+
+class Data(dict[str, int]):
+    """Plain ones cannot be watched."""
+
+
+def test_what_an_execution_held_is_gone_with_it_and_leaves_the_collector_nothing(run: Run) -> None:
+    data = Data(x=1)
+    held = weakref.ref(data)
+    assert run(workflow("do:\n  - a: {set: '${ .x }', output: {schema: {format: json, document: {}}}}"), data) == 1
+    del data
+    assert held() is None

@@ -21,7 +21,7 @@ Json = dict[str, Any]
 T = TypeVar("T")
 
 
-class Step(msgspec.Struct, eq=False):
+class Step(msgspec.Struct, eq=False, gc=False):
     """One run of one task. `position` is its place in the walk: the same whenever the execution is walked again."""
 
     position: str

@@ -37,6 +37,8 @@ class Values(msgspec.Struct, frozen=True):
     head: str
     row: str
     tail: str
+    blank: tuple[int | None, ...]
+    """A row of nothing: NULL where none may be, and else what takes the least time."""
     key: str | None = None
 
     def text(self, count: int) -> str:
@@ -69,7 +71,8 @@ def for_sqlite(clause: Any, text: str, names: Sequence[str], constants: Mapping[
     if (update := _UPDATE.fullmatch(text)) is not None and (key := _ONE_KEY.fullmatch(update["where"])) is not None:
         where = _SHARED.sub(r" AND +\1", _NAMED.sub(column, update["where"]))
         head, row = f"{_NAMED.sub(column, update['head'])} FROM (VALUES ", f"({', '.join('?' * len(names))})"
-        return Values(head, row, f") AS r WHERE {where}", key=key[1].removeprefix(":"))
+        name = key[1].removeprefix(":")
+        return Values(head, row, f") AS r WHERE {where}", _blank(names, names.index(name)), name)
     return None
 
 
@@ -83,12 +86,16 @@ def _inserting(insert: re.Match[str], names: Sequence[str], table: Any) -> Value
         return None  # one name twice
     columns = ", ".join([*(given[name] for name in names), *(column for _, column in same)])
     taken = ", ".join([*(f"column{at + 1}" for at in range(len(names))), *(value for value, _ in same)])
-    # A row of nothing is none.
-    filled = next((at + 1 for at, name in enumerate(names) if not table.c[given[name]].nullable), None)
+    filled = next((at for at, name in enumerate(names) if not table.c[given[name]].nullable), None)
     if filled is None:
         return None
     head = f"{into} ({columns}) SELECT {taken} FROM (VALUES "  # noqa: S608
-    return Values(head, f"({', '.join('?' * len(names))})", f") WHERE column{filled} IS NOT NULL{insert['tail'] or ''}")
+    tail = f") WHERE column{filled + 1} IS NOT NULL{insert['tail'] or ''}"
+    return Values(head, f"({', '.join('?' * len(names))})", tail, _blank(names, filled))
+
+
+def _blank(names: Sequence[str], null: int) -> tuple[int | None, ...]:
+    return tuple(None if at == null else 0 for at in range(len(names)))
 
 
 def _literal(value: str | int | bool | None) -> str:

@@ -40,6 +40,9 @@ _Filled = tuple[str, list[Any]]
 """A statement and its parameters."""
 _LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT", "SQLITE_PROTOCOL")
 _BROKEN = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_CORRUPT", "SQLITE_NOTADB")
+# Python takes None as a parameter only after it has looked in vain for somebody who makes something of it: five times
+# as long as for a number. A function of C's: one of Python's would let go of the interpreter in between, each time.
+sqlite3.register_adapter(type(None), dict[None, int]().get)
 
 
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
@@ -139,7 +142,6 @@ class SqliteDatabase(Database):
 
     async def _finish(self, transaction: "_SqliteTransaction") -> None:
         """What is left of it and its COMMIT, which nobody shares, in one go: a busy loop is long in coming back."""
-        transaction.put_off("RELEASE one")
         transaction.put_off("COMMIT")
         await transaction.catch_up()
         self._shared = None
@@ -296,8 +298,11 @@ def _sliced(many: Values, rows: Sequence[tuple[Any, ...]]) -> Iterator[_Filled]:
     for begin in range(0, len(rows), _LENGTHS[-1]):
         part = rows[begin : begin + _LENGTHS[-1]]
         length = next(each for each in _LENGTHS if each >= len(part))
-        blank = [None] * (len(part[0]) * (length - len(part)))
-        yield _text(many, length), [*chain.from_iterable(part), *blank]
+        params: list[Any] = []
+        for row in part:
+            params += row
+        params += many.blank * (length - len(part))
+        yield _text(many, length), params
 
 
 @lru_cache(maxsize=1_000)

@@ -51,7 +51,7 @@ class Level(IntEnum):
 LEVELS = tuple(level.label for level in Level)
 
 
-class NewEvent(msgspec.Struct, frozen=True):
+class NewEvent(msgspec.Struct, frozen=True, gc=False):
     """`type` without the prefix of the DSL's CloudEvents: `workflow.started`, `task.completed`, …"""
 
     workflow_id: str
@@ -63,7 +63,7 @@ class NewEvent(msgspec.Struct, frozen=True):
     created_at: int | None = None
 
 
-class NewLog(msgspec.Struct, frozen=True):
+class NewLog(msgspec.Struct, frozen=True, gc=False):
     workflow_id: str
     level: Level
     message: str
@@ -74,7 +74,7 @@ class NewLog(msgspec.Struct, frozen=True):
     created_at: int | None = None
 
 
-class ExecutionChange(msgspec.Struct, frozen=True):
+class ExecutionChange(msgspec.Struct, frozen=True, gc=False):
     """An execution that came to be (`before` is None), went (`after` is None) or has another status now."""
 
     workflow_id: str

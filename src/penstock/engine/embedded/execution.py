@@ -12,7 +12,7 @@ from penstock.storage import Row
 __all__ = ["Execution", "encoded", "qualified_name", "quoted", "rfc3339"]
 
 
-class Execution(msgspec.Struct, eq=False):
+class Execution(msgspec.Struct, eq=False, gc=False):
     id: str
     workflow_id: str
     project_id: str

@@ -33,7 +33,7 @@ _ENDS = {
 }
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     status: str
     output: Any = None
     error: Error | None = None

@@ -18,7 +18,7 @@ from penstock.streams import ExecutionChange
 _DEEPEST = 32
 
 
-class Ended(msgspec.Struct, frozen=True):
+class Ended(msgspec.Struct, frozen=True, gc=False):
     """How an execution ended, for its parent."""
 
     status: str

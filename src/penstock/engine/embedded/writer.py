@@ -38,7 +38,7 @@ class WriterEnded(Exception):
     """This engine's turn is over: what was not written yet is not written any more, at least not by this one."""
 
 
-class StepRow(msgspec.Struct, eq=False):
+class StepRow(msgspec.Struct, eq=False, gc=False):
     """A step as it is to be stored, with the members in the order of the statements: whole when it is new, else what
     changed."""
 

@@ -1,6 +1,5 @@
 """Schemas held against data: at once where that takes no longer than the data is large, else where time is bounded."""
 
-from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any
 
@@ -9,13 +8,12 @@ import msgspec
 
 from penstock.dsl.expressions import ExpressionFailed, NotAnExpression
 from penstock.dsl.model import Schema, Shape
-from penstock.dsl.values import Value
 from penstock.engine.faults import configuration, validation
 from penstock.engine.host import Host
+from penstock.engine.interpreter.addresses import resource
+from penstock.engine.interpreter.dataflow import DataFlow
 from penstock.engine.interpreter.scope import Frame
 
-Load = Callable[[Value, Frame], Awaitable[Any]]
-"""Fetches a document that a definition names."""
 # With these alone, each part of the data meets one part of the schema. With `$ref` and `anyOf`, a page of schema can
 # ask for a million answers, and a pattern can take its time over every text.
 _PLAIN = frozenset(
@@ -31,9 +29,9 @@ _MOST_SHOWN = 5
 
 
 class Schemas:
-    def __init__(self, host: Host, load: Load) -> None:
+    def __init__(self, host: Host, flow: DataFlow) -> None:
         self._host = host
-        self._load = load
+        self._flow = flow
 
     async def hold(self, shape: Shape, data: Any, what: str, frame: Frame) -> None:
         """Raises `Fault` when the data is not as its schema says."""
@@ -41,7 +39,9 @@ class Schemas:
             raise validation(f"{what} is not valid", "; ".join(wrong))
 
     async def _violations(self, schema: Schema, data: Any, frame: Frame) -> list[str]:
-        document = schema.document if schema.resource is None else await self._load(schema.resource, frame)
+        document = schema.document
+        if schema.resource is not None:
+            document = await self._host.fetch(await resource(self._flow, schema.resource, frame))
         text = msgspec.json.encode(document)
         if len(text) > _LONGEST:
             raise configuration("Schema too large", f"a JSON Schema may have {_LONGEST // 1024} KiB at most")

@@ -16,7 +16,7 @@ _ARGUMENTS = frozenset({"input", "context", "output", "workflow", "task", "secre
 RUNTIME = {"name": "penstock", "version": version("penstock"), "metadata": {}}
 
 
-class Scope(msgspec.Struct, frozen=True):
+class Scope(msgspec.Struct, frozen=True, gc=False):
     """Where a task stands: the names bound around it, and which attempt of the innermost `try` it is part of."""
 
     names: Mapping[str, Any] = {}

@@ -13,7 +13,6 @@ from penstock.dsl.model import Extension, Task, Tasks
 from penstock.dsl.values import Value
 from penstock.engine.faults import Fault, runtime, timeout
 from penstock.engine.host import Host, Step
-from penstock.engine.interpreter.addresses import resource
 from penstock.engine.interpreter.dataflow import DataFlow
 from penstock.engine.interpreter.schemas import Schemas
 from penstock.engine.interpreter.scope import Execution, Frame, Scope
@@ -23,7 +22,7 @@ Kind = Callable[["Walk", Any, Step, Frame, Scope], Awaitable["Done"]]
 _DIRECTIVES = frozenset({"continue", "exit", "end"})
 
 
-class Done(msgspec.Struct, frozen=True):
+class Done(msgspec.Struct, frozen=True, gc=False):
     """What a task or a sequence came to. `then`: `continue`, `exit`, `end`, or the name of the task to go to; None
     when nothing was said, so that it is as the task around it says. A task that was skipped says nothing."""
 
@@ -38,7 +37,7 @@ class Walk:
         self.host = host
         self.execution = execution
         self.flow = DataFlow(host)
-        self.schemas = Schemas(host, self.load)
+        self.schemas = Schemas(host, self.flow)
         self._kinds = kinds
 
     async def sequence(self, tasks: Tasks, data: Any, scope: Scope, position: str) -> Done:
@@ -177,10 +176,6 @@ class Walk:
             if after.then == "end":
                 return after
         return done
-
-    async def load(self, named: Value, frame: Frame) -> Any:
-        """A document that the definition names."""
-        return await self.host.fetch(await resource(self.flow, named, frame))
 
 
 def _named(tasks: Tasks, name: str) -> int:
