@@ -5,6 +5,7 @@ import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -86,21 +87,33 @@ def kafka() -> Iterator[Kafka]:
 async def elsewhere(kafka: Kafka, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """Another address, at which each broker is reached by its port, until this ends. The brokers know nothing of it."""
     address = "127.0.0.2"
+    ended = asyncio.Event()
     under_way: set[asyncio.Task[None]] = set()
 
     async def relay(port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         under_way.add(asyncio.current_task())  # type: ignore[arg-type]
         with closing(writer), suppress(asyncio.CancelledError):
+            if ended.is_set():
+                return
             inner, outer = await asyncio.open_connection("127.0.0.1", port)
             with closing(outer):
                 await asyncio.gather(copied(reader, outer), copied(inner, writer), return_exceptions=True)
 
     async with AsyncExitStack() as stack:
-        for port in kafka.ports:
-            await stack.enter_async_context(await asyncio.start_server(partial(relay, port), address, port, ssl=tls))
+        serving = [await asyncio.start_server(partial(relay, port), address, port, ssl=tls) for port in kafka.ports]
+        for server in serving:
+            await stack.enter_async_context(server)
         try:
             yield address
         finally:
+            # Who was cut off comes back at once, and finds nobody. Who came just now must be let in before a server
+            # closes: else it would forget their connection.
+            ended.set()
+            for listening in chain.from_iterable(server.sockets for server in serving):
+                asyncio.get_running_loop().remove_reader(listening)
+            await asyncio.sleep(0)
+            for server in serving:
+                server.close()
             for each in under_way:
                 each.cancel()
             await asyncio.gather(*under_way)

@@ -78,13 +78,21 @@ class Cluster(AIOKafkaClient):  # type: ignore[misc]
         task = asyncio.ensure_future(doing)
         try:
             await asyncio.wait((task, self._lost), return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
+            if self._lost.done() and (task.cancelled() or not task.done()):
                 raise self._lost.result()
             return task.result()
         finally:
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task})
+
+    async def send(self, node_id: Any, request: Any, *, group: ConnectionGroup = ConnectionGroup.DEFAULT) -> Any:
+        try:
+            return await super().send(node_id, request, group=group)
+        except KafkaError:
+            if self._left or self._lost.done():
+                raise asyncio.CancelledError from None  # nobody waits for this any more, not even to learn how it ended
+            raise
 
     async def look_for(self, topic: str) -> None:
         """Topics belong to whoever runs the brokers: we make none. One that was just made is known a moment later."""
