@@ -1,8 +1,8 @@
 /** One value of an input, asked for as its schema says. */
-import { useState } from "react";
+import { useRef, useState } from "react";
 
 import { Button, Checkbox, Field, IconButton, Select, TextArea } from "@/components";
-import { type Json, kindOf, parsedJson, resolved, type Schema, typed, type Value, withMember } from "./form";
+import { choicesOf, DEEPEST, type Json, kindOf, mayBeNull, parsedJson, resolved, type Schema, startingValue, typed, type Value, withMember } from "./form";
 import styles from "./Trigger.module.css";
 
 interface FieldProps {
@@ -10,6 +10,8 @@ interface FieldProps {
   root: Schema;
   name: string;
   required: boolean;
+  /** How far in. */
+  depth: number;
   value: Value;
   onChange: (value: Value) => void;
 }
@@ -17,9 +19,10 @@ interface FieldProps {
 const INPUTS: Record<string, string> = { email: "email", uri: "url", date: "date", "date-time": "text", password: "password" };
 
 export function SchemaField(props: FieldProps) {
-  const { root, name, required, value, onChange } = props;
+  const { root, name, required, depth, value, onChange } = props;
   const schema = resolved(props.schema, root);
-  const kind = kindOf(schema);
+  const wanted = kindOf(schema);
+  const kind = depth > DEEPEST && (wanted === "object" || wanted === "list") ? "json" : wanted;
   const about = { label: schema.title || name, hint: schema.description, optional: !required };
   switch (kind) {
     case "boolean":
@@ -31,22 +34,28 @@ export function SchemaField(props: FieldProps) {
     case "choice":
       return <Choice {...about} schema={schema} required={required} value={value} onChange={onChange} />;
     case "object":
-      return <Members schema={schema} root={root} legend={about.label} hint={schema.description} required={required} value={value} onChange={onChange} />;
+      return <Members schema={schema} root={root} depth={depth} legend={about.label} hint={schema.description} required={required} value={value} onChange={onChange} />;
     case "list":
       return <Items {...props} schema={schema} />;
     case "json":
       return <JsonField {...about} required={required} value={value} onChange={onChange} />;
     default: {
       const number = kind !== "string";
+      const nothing = required && mayBeNull(schema) ? null : undefined;
       return (
-        <Field {...about} required={required} value={value === undefined || value === null ? "" : String(value)}
-          type={number ? "number" : (INPUTS[schema.format ?? ""] ?? "text")} placeholder={schema.examples?.[0] === undefined ? undefined : String(schema.examples[0])}
+        <Field {...about} required={required && nothing === undefined} value={value === undefined || value === null ? "" : String(value)}
+          type={number ? "number" : (INPUTS[schema.format ?? ""] ?? "text")} placeholder={placeholder(schema)}
           min={schema.minimum ?? schema.exclusiveMinimum} max={schema.maximum ?? schema.exclusiveMaximum} step={kind === "integer" ? 1 : number ? "any" : undefined}
           minLength={schema.minLength} maxLength={schema.maxLength} pattern={number ? undefined : pattern(schema.pattern)} autoComplete="off"
-          onChange={(event) => onChange(typed(event.target.value, kind))} />
+          onChange={(event) => onChange(typed(event.target.value, kind) ?? nothing)} />
       );
     }
   }
+}
+
+function placeholder(schema: Schema): string | undefined {
+  if (schema.examples?.[0] !== undefined) return String(schema.examples[0]);
+  return schema.format === "date-time" ? "2030-01-31T09:00:00Z" : undefined;
 }
 
 /** HTML's patterns are about the whole text; a schema's are about any part of it. One that browsers do not know is left to the server. */
@@ -62,23 +71,23 @@ function pattern(given: string | undefined): string | undefined {
 }
 
 function Choice({ schema, label, hint, optional, required, value, onChange }: { schema: Schema; label: string; hint: string | undefined; optional: boolean; required: boolean; value: Value; onChange: (value: Value) => void }) {
-  const choices = schema.enum ?? [];
-  const at = choices.findIndex((one) => one === value);
+  const choices = choicesOf(schema) ?? [];
+  const at = choices.findIndex((one) => one.value === value);
   return (
     <Select {...{ label, hint, optional }} required={required} value={at < 0 ? "" : String(at)}
-      onChange={(event) => onChange(event.target.value === "" ? undefined : choices[Number(event.target.value)])}>
+      onChange={(event) => onChange(event.target.value === "" ? undefined : choices[Number(event.target.value)]?.value)}>
       <option value="">{required ? "Choose one" : "–"}</option>
-      {choices.map((one, index) => <option key={index} value={index}>{String(one)}</option>)}
+      {choices.map((one, index) => <option key={index} value={index}>{one.label}</option>)}
     </Select>
   );
 }
 
-export function Members({ schema, root, legend, hint, required, value, onChange }: { schema: Schema; root: Schema; legend?: string | undefined; hint?: string | undefined; required: boolean; value: Value; onChange: (value: Value) => void }) {
+export function Members({ schema, root, depth = 0, legend, hint, required, value, onChange }: { schema: Schema; root: Schema; depth?: number; legend?: string | undefined; hint?: string | undefined; required: boolean; value: Value; onChange: (value: Value) => void }) {
   const members = typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
   // An object that may be left out asks for its members only once one of them is there.
   const inUse = required || value !== undefined;
   const fields = Object.entries(schema.properties ?? {}).map(([name, member]) => (
-    <SchemaField key={name} schema={member} root={root} name={name} required={inUse && (schema.required ?? []).includes(name)} value={members[name]}
+    <SchemaField key={name} schema={member} root={root} name={name} depth={depth + 1} required={inUse && (schema.required ?? []).includes(name)} value={members[name]}
       onChange={(next) => {
         const changed = withMember(value, name, next);
         const empty = !required && typeof changed === "object" && changed !== null && Object.keys(changed).length === 0;
@@ -95,8 +104,15 @@ export function Members({ schema, root, legend, hint, required, value, onChange 
   );
 }
 
-function Items({ schema, root, name, required, value, onChange }: FieldProps & { schema: Schema }) {
+function Items({ schema, root, name, required, depth, value, onChange }: FieldProps & { schema: Schema }) {
   const items = Array.isArray(value) ? value : [];
+  // A field keeps what is typed into it: it goes with its item, and not with the place of it.
+  const keys = useRef<number[]>([]);
+  while (keys.current.length < items.length) keys.current.push((keys.current.at(-1) ?? 0) + 1);
+  const remove = (index: number) => {
+    keys.current.splice(index, 1);
+    change(items.toSpliced(index, 1));
+  };
   const change = (next: Json[]) => onChange(next.length || required ? next : undefined);
   const label = schema.title || name;
   return (
@@ -104,26 +120,28 @@ function Items({ schema, root, name, required, value, onChange }: FieldProps & {
       <legend>{label} {!required && <span className="muted">(optional)</span>}</legend>
       {schema.description && <p className="muted">{schema.description}</p>}
       {items.map((item, index) => (
-        <div key={index} className={styles["item"]}>
-          <SchemaField schema={schema.items} root={root} name={`${label} ${index + 1}`} required value={item} onChange={(next) => change(items.with(index, next ?? null))} />
-          <IconButton label={`Remove ${label} ${index + 1}`} icon="trash" size="small" onClick={() => change(items.toSpliced(index, 1))} />
+        <div key={keys.current[index]} className={styles["item"]}>
+          <SchemaField schema={schema.items} root={root} depth={depth + 1} name={`${label} ${index + 1}`} required value={item} onChange={(next) => change(items.with(index, next ?? null))} />
+          <IconButton label={`Remove ${label} ${index + 1}`} icon="trash" size="small" onClick={() => remove(index)} />
         </div>
       ))}
-      <div><Button size="small" icon="plus" onClick={() => change([...items, kindOf(resolved(schema.items, root)) === "object" ? {} : ""])}>Add</Button></div>
+      <div><Button size="small" icon="plus" onClick={() => change([...items, startingValue(schema.items, root) ?? null])}>Add</Button></div>
     </fieldset>
   );
 }
 
 /** The text is kept as it is typed; the value follows as soon as it is JSON. */
 function JsonField({ label, hint, optional, required, value, onChange }: { label: string; hint: string | undefined; optional: boolean; required: boolean; value: Value; onChange: (value: Value) => void }) {
-  const [text, setText] = useState(value === undefined ? "" : JSON.stringify(value, null, 2));
-  const parsed = text === "" ? null : parsedJson(text);
+  const [text, setText] = useState(value === undefined || value === null ? "" : JSON.stringify(value, null, 2));
+  const parsed = text.trim() === "" ? null : parsedJson(text);
   return (
     <TextArea {...{ label, optional }} hint={hint ? `${hint} (JSON)` : "JSON: a text in quotes, a number, an object, a list"} required={required} rows={2} value={text} spellCheck={false}
       error={parsed && "error" in parsed ? parsed.error : undefined}
       onChange={(event) => {
         setText(event.target.value);
-        const now = event.target.value === "" ? null : parsedJson(event.target.value);
+        const now = event.target.value.trim() === "" ? null : parsedJson(event.target.value);
+        // Else the form would be sent with what was there before.
+        event.target.setCustomValidity(now && "error" in now ? now.error : "");
         if (now === null) onChange(undefined);
         else if ("value" in now) onChange(now.value);
       }} />

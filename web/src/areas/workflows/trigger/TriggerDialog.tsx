@@ -5,7 +5,7 @@ import { useNavigate } from "react-router";
 
 import { api } from "@/api/client";
 import { asProblem, type Problem } from "@/api/problem";
-import { Button, Dialog, DialogActions, FIRST, ProblemNote, SkeletonLines, TextArea } from "@/components";
+import { Button, Dialog, DialogActions, FIRST, JsonView, ProblemNote, SkeletonLines, TextArea } from "@/components";
 import { paths } from "@/paths";
 import { checkQuery, versionQuery, type Workflow } from "../data";
 import { hasForm, parsedJson, type Json, resolved, type Schema, startingValue, type Value } from "./form";
@@ -46,7 +46,7 @@ function Form({ workflow, version, schema, onClose }: { workflow: Workflow; vers
   const form = hasForm(given) ? given : null;
   const [value, setValue] = useState<Value>(() => lastInput(workflow.id) ?? (form ? startingValue(form, form) : undefined));
   const [raw, setRaw] = useState(form === null);
-  const [text, setText] = useState(() => JSON.stringify(value ?? {}, null, 2));
+  const [text, setText] = useState(() => JSON.stringify(value ?? (given && startingValue(given, given)) ?? {}, null, 2));
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const holder = useRef<HTMLFormElement>(null);
@@ -88,7 +88,8 @@ function Form({ workflow, version, schema, onClose }: { workflow: Workflow; vers
       </div>
       {raw || !form ? (
         <div className={styles["raw"]}>
-          <TextArea label="Input" hint={form ? undefined : "JSON. This workflow does not say what it expects; {} is an empty input."} value={text} rows={10} spellCheck={false} error={wrong} autoFocus onChange={(event) => setText(event.target.value)} />
+          <TextArea label="Input" hint={form ? undefined : given ? "JSON, as the schema below says." : "JSON. This workflow does not say what it expects; {} is an empty input."} value={text} rows={10} spellCheck={false} error={wrong} autoFocus onChange={(event) => setText(event.target.value)} />
+          {given && !form && <JsonView value={given} label="Schema of the input" />}
         </div>
       ) : (
         <>

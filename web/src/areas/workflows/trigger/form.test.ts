@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { hasForm, kindOf, parsedJson, resolved, type Schema, startingValue, typed, withMember } from "./form";
+import { choicesOf, hasForm, kindOf, parsedJson, resolved, type Schema, startingValue, typed, withMember } from "./form";
 
 const ORDER: Schema = {
   type: "object",
@@ -24,6 +24,23 @@ describe("a form from a schema", () => {
 
   it("begins with the defaults, and with nothing else", () => {
     expect(startingValue(ORDER, ORDER)).toEqual({ quantity: 3, address: { city: "Turin" } });
+  });
+
+  it("begins with what its untouched fields say where an answer is asked for", () => {
+    const schema: Schema = {
+      type: "object",
+      required: ["sure", "tags", "note"],
+      properties: { sure: { type: "boolean" }, maybe: { type: "boolean" }, tags: { type: "array", items: {} }, note: { type: ["string", "null"] } },
+    };
+    expect(startingValue(schema, schema)).toEqual({ sure: false, tags: [], note: null });
+    expect(startingValue({ type: "object", properties: { n: { default: 1 } } }, schema)).toEqual({ n: 1 });
+  });
+
+  it("lets one choose between constants by their titles", () => {
+    const schema: Schema = { oneOf: [{ const: "a", title: "First" }, { const: 2 }] };
+    expect(kindOf(schema)).toBe("choice");
+    expect(choicesOf(schema)).toEqual([{ value: "a", label: "First" }, { value: 2, label: "2" }]);
+    expect(kindOf({ oneOf: [{ type: "string" }, { const: 2 }] })).toBe("json");
   });
 
   it("is offered for objects with known members only", () => {

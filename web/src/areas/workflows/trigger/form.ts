@@ -25,6 +25,9 @@ export interface Schema {
   [other: string]: unknown;
 }
 
+/** Further in, JSON is asked for: a schema may lead back to itself. */
+export const DEEPEST = 4;
+
 export type Kind = "string" | "number" | "integer" | "boolean" | "choice" | "object" | "list" | "json";
 
 /** What a `$ref` within the same document leads to; what leads elsewhere is anything. */
@@ -41,10 +44,34 @@ export function resolved(schema: Schema | boolean | undefined, root: Schema): Sc
   return now;
 }
 
+export interface Choice {
+  value: Json;
+  label: string;
+}
+
+/** What there is to choose from, by `enum` or as constants with titles; null where something else is asked for. */
+export function choicesOf(schema: Schema): Choice[] | null {
+  if (!schema.enum) return constantsOf(schema.oneOf ?? schema.anyOf);
+  if (schema.enum.some((one) => typeof one === "object" && one !== null)) return null;
+  return schema.enum.map((one) => ({ value: one, label: String(one) }));
+}
+
+function constantsOf(given: unknown): Choice[] | null {
+  if (!Array.isArray(given) || given.length === 0) return null;
+  const all = given as Schema[];
+  if (!all.every((one) => one?.const !== undefined && typeof one.const !== "object")) return null;
+  return all.map((one) => ({ value: one.const ?? null, label: one.title ?? String(one.const) }));
+}
+
+const typesOf = (schema: Schema) => (Array.isArray(schema.type) ? schema.type : [schema.type]);
+
+/** Whether nothing, said as `null`, is a value as well. */
+export const mayBeNull = (schema: Schema) => typesOf(schema).includes("null");
+
 /** Which control a value gets. What a form cannot say is asked for as JSON. */
 export function kindOf(schema: Schema): Kind {
-  if (schema.enum && schema.enum.every((one) => typeof one !== "object" || one === null)) return "choice";
-  const types = (Array.isArray(schema.type) ? schema.type : [schema.type]).filter((type) => type !== "null");
+  if (choicesOf(schema)) return "choice";
+  const types = typesOf(schema).filter((type) => type !== "null");
   if (types.length !== 1) return schema.properties ? "object" : "json";
   switch (types[0]) {
     case "string":
@@ -65,21 +92,32 @@ export function kindOf(schema: Schema): Kind {
 export const hasForm = (schema: Schema | boolean | null | undefined): schema is Schema =>
   typeof schema === "object" && schema !== null && kindOf(resolved(schema, schema)) === "object";
 
-/** What the form begins with: the defaults, and nothing where there is none. */
-export function startingValue(given: Schema | boolean | undefined, root: Schema, depth = 0): Value {
+/** What the form begins with: the defaults, what an untouched field says, and nothing where there is neither. */
+export function startingValue(given: Schema | boolean | undefined, root: Schema, required = true, depth = 0): Value {
   const schema = resolved(given, root);
   if (schema.default !== undefined) return schema.default;
   if (schema.const !== undefined) return schema.const;
-  if (kindOf(schema) !== "object" || depth > 6) return undefined;
-  const members: Record<string, Json> = {};
-  for (const [name, member] of Object.entries(schema.properties ?? {})) {
-    const value = startingValue(member, root, depth + 1);
-    if (value !== undefined) members[name] = value;
+  if (required && mayBeNull(schema)) return null;
+  switch (kindOf(schema)) {
+    case "boolean":
+      return required ? false : undefined; // what a box without a tick says
+    case "list":
+      return required ? [] : undefined;
+    case "object":
+      return depth > DEEPEST ? undefined : startingMembers(schema, root, required, depth);
+    default:
+      return undefined;
   }
-  return depth === 0 || Object.keys(members).length > 0 || !isOptionalEmpty(schema) ? members : undefined;
 }
 
-const isOptionalEmpty = (schema: Schema) => (schema.required ?? []).length === 0;
+function startingMembers(schema: Schema, root: Schema, required: boolean, depth: number): Value {
+  const members: Record<string, Json> = {};
+  for (const [name, member] of Object.entries(schema.properties ?? {})) {
+    const value = startingValue(member, root, required && (schema.required ?? []).includes(name), depth + 1);
+    if (value !== undefined) members[name] = value;
+  }
+  return required || Object.keys(members).length > 0 ? members : undefined;
+}
 
 /** A member set, or taken out when there is nothing in it. */
 export function withMember(value: Value, name: string, member: Value): Value {
