@@ -286,17 +286,10 @@ def test_a_namespace_without_canonical_form_gives_no_digest_of_nothing(check: Ve
         check(text.replace("<saml:Assertion ", '<saml:Assertion xmlns:a="1" '))
 
 
-@pytest.mark.parametrize("name", ["CanonicalizationMethod", "SignatureMethod", "Transform", "DigestMethod"])
-def test_a_part_with_more_than_its_algorithm_is_refused_whatever_the_signature_says(
-    check: Verify, keys: Keypair, name: str
-) -> None:
+def test_an_algorithm_cut_short_to_a_bit_is_not_accepted(check: Verify, keys: Keypair) -> None:
     root = signed_so(keys)
-    part(root, name).set("Encoding", "x")
-    with pytest.raises(SamlError, match="not formed as SAML prescribes"):
-        check(root)
-    root = signed_so(keys)
-    etree.SubElement(part(root, name), "{http://www.w3.org/2000/09/xmldsig#}HMACOutputLength").text = "1"
-    with pytest.raises(SamlError, match="not accepted"):
+    etree.SubElement(part(root, "SignatureMethod"), "{http://www.w3.org/2000/09/xmldsig#}HMACOutputLength").text = "1"
+    with pytest.raises(SamlError, match="algorithm is not accepted"):
         check(root)
 
 
