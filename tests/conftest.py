@@ -43,6 +43,9 @@ for wait in ("connect", "read", "write", "pool"):
 structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
 
 
+pytest_plugins = ["tests.watchdog"]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("dist", "no") != "no":
         gc.enable()  # who hands tests out to others collects none
