@@ -17,7 +17,8 @@ from penstock.storage import now
 from tests import temporal
 from tests.acceptance.server import until
 from tests.chaos.peers import CountingService
-from tests.chaos.storm import PATIENCE, Storm
+from tests.chaos.people import PATIENCE
+from tests.chaos.storm import Storm
 
 _HANGS = LOST_AFTER.total_seconds() + 1.5
 
@@ -65,7 +66,6 @@ class Worker:
 
 
 class TemporalStorm(Storm):
-    kinds = tuple(name for name in Storm.kinds if name != "doomed")
     pause = 1.5
 
     def __init__(self, folder: Path, database: str, service: CountingService, seed: int, cluster: Cluster) -> None:

@@ -36,19 +36,19 @@ class Either(httpx.AsyncHTTPTransport):
 
 
 class Follower:
-    """Hears every event of a workflow, and resumes at whichever server is there."""
+    """Hears every event of a workflow, or every line of its log, and resumes at whichever server is there."""
 
-    def __init__(self, client: httpx.AsyncClient, workflow_id: str) -> None:
+    def __init__(self, client: httpx.AsyncClient, path: str) -> None:
         self.heard: list[int] = []
         self._client = client
-        self._events = f"/workflows/{workflow_id}/events"
+        self._path = path
         self._task = asyncio.create_task(self._follow())
 
     async def _follow(self) -> None:
         while True:
             after = {"Last-Event-ID": str(self.heard[-1] if self.heard else 0)}
             try:
-                async with self._client.stream("GET", f"{self._events}/stream", headers=after) as stream:
+                async with self._client.stream("GET", f"{self._path}/stream", headers=after) as stream:
                     assert stream.status_code in {200, 503}, stream.status_code
                     async for line in stream.aiter_lines():
                         if line.startswith("id:"):
@@ -57,7 +57,7 @@ class Follower:
                 await asyncio.sleep(0.05)
 
     async def has_heard_all(self) -> None:
-        answer = await self._client.get(self._events, params={"page_size": 1})
+        answer = await self._client.get(self._path, params={"page_size": 1})
         newest: list[Any] = [each["id"] for each in answer.json()["items"]]
         await until(lambda: self._listens() and self.heard[-1:] == newest)
 

@@ -7,25 +7,23 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import httpx
-import msgspec
 
 from penstock.engine.embedded import lease
 from penstock.storage import now
 from tests.acceptance.server import Server, halt, until
 from tests.chaos.either import Either, Follower
 from tests.chaos.peers import CountingService, Postgresql
-from tests.chaos.workflows import KINDS, LINKS, definition
+from tests.chaos.people import PATIENCE, Asked, People
+from tests.chaos.workflows import KINDS, LINKS, SCHEDULED, definition
 
-PATIENCE = 300.0  # seconds; a busy machine takes a minute to start two servers
 _AT_ONCE = 4
-_FOLLOWED = "chain"
+FOLLOWED = "chain"
 _HANGS = 4 * lease.PATIENCE
 _ON_ITS_WAY = 20_000_000  # microseconds that a request may take from who sends it to the service, and more
 SETTINGS = {
@@ -34,14 +32,6 @@ SETTINGS = {
     "expression_time": "30s",
     "access_ttl": "24h",
 }
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """A trigger that was acknowledged."""
-
-    kind: str
-    n: int
-    execution_id: str
 
 
 class Storm:
@@ -58,17 +48,19 @@ class Storm:
         self.service = service
         self.random = random.Random(seed)
         self.workflows: dict[str, str] = {}
-        self.asked: list[Asked] = []
         self.deaths: list[tuple[int, int]] = []
         """When who performs calls was told to die, and when it was dead, in microseconds since 1970."""
         self.heard: dict[str, list[int]] = {}
-        """By kind, the ids of events as somebody heard them who listened all the while."""
-        self._triggered = [name for name in self.kinds if KINDS[name].triggered and name != "listener"]
+        """The ids of events and log lines as somebody heard them who listened all the while."""
         self._settings = SETTINGS | settings
         self._servers: list[Server] = []
         self._client = httpx.AsyncClient(base_url="http://either/api/v1", timeout=20, transport=Either(self._servers))
-        self._follower: Follower | None = None
-        self._n = 0
+        self._followers: list[Follower] = []
+        self._people = People(self._client, self.workflows, self.random, self.pause)
+
+    @property
+    def asked(self) -> list[Asked]:
+        return self._people.asked
 
     # The servers
 
@@ -85,8 +77,8 @@ class Storm:
 
     async def stop(self) -> None:
         await self.all_work()
-        if self._follower is not None:
-            self._follower.stop()
+        for follower in self._followers:
+            follower.stop()
         await self._client.aclose()
         for server in self._servers:
             assert await server.stop() == 0
@@ -121,7 +113,7 @@ class Storm:
                     knew[fence] = _microseconds(entry["timestamp"])
         return [(min(at for other, at in began.items() if other > fence), at) for fence, at in knew.items()]
 
-    # What is asked of it
+    # What runs there
 
     async def set_up(self) -> None:
         answer = await self._made("/auth/register", {"email": "chaos@example.com", "password": "correct horse"})
@@ -137,67 +129,22 @@ class Storm:
             link: dict[str, Any] = {"target_workflow_id": self.workflows[target], "link_type": type_}
             link |= {} if data is None else {"config": {"input": data}}
             await self._made(f"/workflows/{self.workflows[source]}/links", link)
-        self._follower = Follower(self._client, self.workflows[_FOLLOWED])
-        self.heard[_FOLLOWED] = self._follower.heard
+        for what in ("events", "logs"):
+            follower = Follower(self._client, f"/workflows/{self.workflows[FOLLOWED]}/{what}")
+            self._followers.append(follower)
+            self.heard[what] = follower.heard
 
     async def _made(self, path: str, body: Any) -> Any:
         answer = await self._client.post(path, json=body)
         assert answer.status_code == 201, answer.text
         return answer.json()
 
-    async def trigger(self, kind: str, n: int) -> str:
-        """Asked again, with the same key, until it is acknowledged."""
-        url, key = f"/workflows/{self.workflows[kind]}/trigger", f"{kind}-{n}"
-        ends = time.monotonic() + PATIENCE
-        while True:
-            assert time.monotonic() < ends, f"{key} was never acknowledged"
-            try:
-                answer = await self._client.post(url, json={"trigger_data": {"n": n}}, headers={"Idempotency-Key": key})
-            except httpx.TransportError:
-                await asyncio.sleep(0.05)
-                continue
-            if answer.status_code in {200, 201}:
-                execution_id = str(answer.json()["id"])
-                self.asked.append(Asked(kind, n, execution_id))
-                return execution_id
-            assert answer.status_code in {500, 503}, answer.text
-            await asyncio.sleep(0.05)
-
-    async def cancel(self, execution_id: str) -> None:
-        """Asked again until it is acknowledged; from then on nobody need ask any more."""
-        await asyncio.sleep(self.random.uniform(0, 0.5))
-        ends = time.monotonic() + PATIENCE
-        while True:
-            assert time.monotonic() < ends, f"{execution_id} was never cancelled"
-            with suppress(httpx.TransportError):
-                answer = await self._client.post(f"/executions/{execution_id}/cancel")
-                if answer.status_code in {200, 409}:
-                    return
-                assert answer.status_code in {500, 503}, answer.text
-            await asyncio.sleep(0.05)
-
-    async def keep_triggering(self, calm: asyncio.Event) -> None:
-        while not calm.is_set():
-            self._n += 1
-            n, kind = self._n, self.random.choice(self._triggered)
-            if kind == "emitter":
-                # Whoever comes first, they must meet.
-                pair = ["listener", "emitter"]
-                self.random.shuffle(pair)
-                for each in pair:
-                    await self.trigger(each, n)
-            elif kind == "doomed":
-                await self.cancel(await self.trigger(kind, n))
-            else:
-                await self.trigger(kind, n)
-            await asyncio.sleep(self.random.uniform(0, self.pause))
-
     # The storm
 
     async def rage(self, seconds: float, disasters: Sequence[Callable[[], Awaitable[None]]]) -> None:
         """Each of the disasters in turn, for so long, but all of them once at least."""
         calm = asyncio.Event()
-        triggering = [asyncio.create_task(self.keep_triggering(calm)) for _ in range(_AT_ONCE)]
+        triggering = [asyncio.create_task(self._people.keep_triggering(calm)) for _ in range(_AT_ONCE)]
         until, turn = time.monotonic() + seconds, 0
         while time.monotonic() < until or turn < len(disasters):
             await asyncio.sleep(self.random.uniform(0.3, 2.5))
@@ -249,15 +196,15 @@ class Storm:
     async def end(self, unended: Callable[[], Awaitable[int]]) -> None:
         """Nothing new; what is under way has its time."""
         await self.all_work()
-        if "tick" in self.workflows:
-            answer = await self._client.post(f"/workflows/{self.workflows['tick']}/stop")
+        for name in SCHEDULED:
+            answer = await self._client.post(f"/workflows/{self.workflows[name]}/stop")
             assert answer.status_code == 200, answer.text
         ends = time.monotonic() + PATIENCE
         while (left := await unended()) > 0:
             assert time.monotonic() < ends, f"{left} executions do not end"
             await asyncio.sleep(0.1)
-        if self._follower is not None:
-            await self._follower.has_heard_all()
+        for follower in self._followers:
+            await follower.has_heard_all()
 
 
 def _since_when_it_runs(server: Server) -> int:

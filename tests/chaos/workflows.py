@@ -18,6 +18,10 @@ class Kind(msgspec.Struct, frozen=True):
     steps: dict[tuple[str, str], int]
     status: str = "completed"
     triggered: bool = True
+    maybe: frozenset[str] = frozenset()
+    """Steps to which it need not have come."""
+    at_once: int | None = None
+    """How many of them may be under way."""
 
 
 _CHAIN = """
@@ -115,6 +119,8 @@ do:
 _EMITTER = """
 do:
   - say: {emit: {event: {with: {source: 'https://chaos.example', type: chaos.said, data: {n: '${ .n }'}}}}}
+  - wake:
+      emit: {event: {with: {source: 'https://chaos.example', type: chaos.woke, data: {n: '${ .data.n }'}}}}
   - after: {set: {said: '${ .data.n }'}}
 """
 
@@ -162,6 +168,92 @@ do:
           - two: {listen: {to: {one: {with: {type: chaos.never}}}}}
 """
 
+# It is paused somewhere on its way, and goes on when it is told to.
+_HELD = """
+do:
+  - before: {set: '${ . + {a: (.n + 1)} }'}
+  - nap: {wait: {milliseconds: 200}}
+  - work: {call: http, with: {method: get, endpoint: 'SERVICE/slow/{n}'}, output: {as: '${ $input + {b: .doubled} }'}}
+  - after: {set: {sum: '${ .a + .b }'}}
+"""
+
+_LIMITED = """
+do:
+  - work: {call: http, with: {method: get, endpoint: 'SERVICE/ok/{n}'}, output: {as: '${ {twice: .doubled} }'}}
+"""
+
+_SLEEPER = """
+do:
+  - sleep: {wait: {hours: 1}}
+"""
+
+_FAMILY = """
+do:
+  - asleep: {run: {workflow: {namespace: chaos, name: sleeper, version: latest}}}
+"""
+
+# Its time may be over while no server runs.
+_DEADLINE = """
+do:
+  - trying:
+      try:
+        - inTime:
+            timeout: {after: {milliseconds: 700}}
+            do:
+              - asleep: {run: {workflow: {namespace: chaos, name: sleeper, version: latest}}}
+      catch:
+        errors: {with: {status: 408}}
+        do:
+          - late: {call: http, with: {method: get, endpoint: 'SERVICE/ok/{n}'}, output: {as: '${ {late: .doubled} }'}}
+"""
+
+_WOKEN = """
+schedule: {on: {one: {with: {type: chaos.woke}}}}
+input: {from: '${ {n: .[0].data.n} }'}
+do:
+  - work: {call: http, with: {method: get, endpoint: 'SERVICE/ok/{n}'}, output: {as: '${ {twice: .doubled} }'}}
+"""
+
+_SPEAKER = """
+do:
+  - parts:
+      for: {each: part, in: '${ [1, 2, 3] }'}
+      do:
+        - say:
+            emit:
+              event:
+                with:
+                  source: 'https://chaos.example'
+                  type: chaos.part
+                  data: {n: '${ $workflow.input.n }', part: '${ $part }'}
+  - after: {set: {said: 3}}
+"""
+
+_COLLECTOR = """
+do:
+  - gather:
+      listen:
+        to:
+          any:
+            - with: {type: chaos.part}
+              correlate: {n: {from: '${ .data.n }', expect: '${ .n }'}}
+          until: '${ length == 3 }'
+      foreach:
+        item: each
+        do:
+          - look:
+              call: http
+              with: {method: get, endpoint: '${ "SERVICE/ok/" + ($each.part | tostring) }'}
+              output: {as: '${ .doubled }'}
+      output: {as: '${ {parts: .} }'}
+"""
+
+_TOCK = """
+schedule: {after: {seconds: 1}}
+do:
+  - work: {call: http, with: {method: get, endpoint: SERVICE/ok/1}, output: {as: '${ {tocked: .doubled} }'}}
+"""
+
 DONE = "completed"
 KINDS = {
     "chain": Kind(
@@ -186,7 +278,7 @@ KINDS = {
         {("zero", DONE): 1, ("rounds", DONE): 1, ("awaited", DONE): 2, ("stray", DONE): 1},
     ),
     "listener": Kind(_LISTENER, lambda n: {"heard": n}, {("hear", DONE): 1, ("after", DONE): 1}),
-    "emitter": Kind(_EMITTER, lambda n: {"said": n}, {("say", DONE): 1, ("after", DONE): 1}),
+    "emitter": Kind(_EMITTER, lambda n: {"said": n}, {(name, DONE): 1 for name in ("say", "wake", "after")}),
     "failing": Kind(_FAILING, lambda _: None, {("fine", DONE): 1, ("broken", "failed"): 1}, status="failed"),
     # Cancelled by who triggered it, before it has begun or later.
     "doomed": Kind(
@@ -195,15 +287,34 @@ KINDS = {
         {("before", DONE): 1, ("both", "cancelled"): 1, ("one", "cancelled"): 1, ("two", "cancelled"): 1},
         status="cancelled",
     ),
+    "family": Kind(_FAMILY, lambda _: None, {("asleep", "cancelled"): 1}, status="cancelled"),
+    "sleeper": Kind(_SLEEPER, lambda _: None, {("sleep", "cancelled"): 1}, status="cancelled", triggered=False),
+    "deadline": Kind(
+        _DEADLINE,
+        lambda n: {"late": 2 * n},
+        {("trying", DONE): 1, ("inTime", "failed"): 1, ("asleep", "cancelled"): 1, ("late", DONE): 1},
+        maybe=frozenset({"asleep"}),
+    ),
+    "held": Kind(_HELD, lambda n: {"sum": 3 * n + 1}, {(name, DONE): 1 for name in ("before", "nap", "work", "after")}),
+    "limited": Kind(_LIMITED, lambda n: {"twice": 2 * n}, {("work", DONE): 1}, at_once=2),
+    "speaker": Kind(_SPEAKER, lambda _: {"said": 3}, {("parts", DONE): 1, ("say", DONE): 3, ("after", DONE): 1}),
+    "collector": Kind(_COLLECTOR, lambda _: {"parts": [2, 4, 6]}, {("gather", DONE): 1, ("look", DONE): 3}),
+    "woken": Kind(_WOKEN, lambda n: {"twice": 2 * n}, {("work", DONE): 1}, triggered=False),
     "child": Kind(_CHILD, lambda n: {"twice": 2 * n}, {("work", DONE): 1}, triggered=False),
     "stray": Kind(_STRAY, lambda n: {"twice": 2 * n}, {("work", DONE): 1}, triggered=False),
     "follower": Kind(_FOLLOWER, lambda n: {"followed": 2 * n}, {("work", DONE): 1}, triggered=False),
     "cleanup": Kind(_CLEANUP, lambda _: {"status": 500}, {("note", DONE): 1}, triggered=False),
     "tick": Kind(_TICK, lambda _: {"ticked": 2}, {("work", DONE): 1}, triggered=False),
+    "tock": Kind(_TOCK, lambda _: {"tocked": 2}, {("work", DONE): 1}, triggered=False, at_once=1),
 }
+SCHEDULED = ("tick", "tock")
+MEETING = {"emitter": "listener", "speaker": "collector"}
+"""Who is triggered together, in any order: the one hears what the other says."""
 LINKS = (("chain", "follower", "completed", "{n: .n}"), ("failing", "cleanup", "failed", None))
 
 
 def definition(name: str, service: str) -> str:
-    head = f"document: {{dsl: '1.0.3', namespace: chaos, name: {name}, version: '1.0.0'}}"
+    limit = KINDS[name].at_once
+    metadata = "{}" if limit is None or not KINDS[name].triggered else f"{{concurrency: {limit}}}"
+    head = f"document: {{dsl: '1.0.3', namespace: chaos, name: {name}, version: '1.0.0', metadata: {metadata}}}"
     return head + KINDS[name].definition.replace("SERVICE", service)
