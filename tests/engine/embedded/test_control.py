@@ -5,12 +5,15 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from sqlalchemy import func, select, update
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from penstock.engine.embedded import statements
+from penstock.storage import Statement
+from penstock.storage.platform_tables import steps
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import reopened, shop
@@ -18,6 +21,21 @@ from tests.engine.tasks.http_peer import served
 from tests.platform.records import database_of
 
 pytestmark = pytest.mark.anyio
+_RACE = """
+do:
+  - both:
+      fork:
+        compete: COMPETE
+        branches:
+          - quick: {do: [{warm: {set: {}}}, {hear: {listen: {to: {one: {with: {type: go}}}}, output: {as: OUTPUT}}}]}
+          - slow: {do: [{early: {set: {}}}, {rest: {wait: {hours: 1}}}]}
+"""
+# A moment after all others: what had ended the fork was known, but the other branch was not given up yet.
+_BEGAN_LAST = Statement(
+    update(steps)
+    .where(steps.c.step_name == "rest")
+    .values(sequence_num=99, started_at=select(func.max(steps.c.completed_at)).scalar_subquery())
+)
 
 
 class Peer:
@@ -251,3 +269,24 @@ async def test_a_rerun_comes_to_its_step_whatever_another_branch_did_meanwhile(s
                 "rest": "running", "hear": "running",
             }  # fmt: skip
             assert (await here.post(f"/executions/{new}/cancel")).status_code == 200
+
+
+@pytest.mark.parametrize(("compete", "output"), [("true", "."), ("false", "error")], ids=["won", "failed"])
+async def test_a_rerun_comes_to_a_step_that_began_when_another_branch_had_just_ended_the_fork(
+    serve: Serve, compete: str, output: str
+) -> None:
+    async with shop(serve) as here:
+        tasks = _RACE.replace("COMPETE", compete).replace("OUTPUT", output)
+        old = await here.trigger(await here.workflow("racing", tasks))
+        await here.at(old, "rest")
+        await here.at(old, "hear")
+        await here.send("go")
+        await here.ended(old)
+        async with database_of(here.scene.client).transaction() as tx:
+            await tx.run(_BEGAN_LAST)
+        reference = next(each["reference"] for each in await here.steps(old) if each["step_name"] == "rest")
+        new = (await here.owner.post(f"/executions/{old}/rerun", {"from": reference})).json()["id"]
+        await here.at(new, "rest")
+        await here.at(new, "hear")
+        ended = {each["step_name"] for each in await here.steps(new) if each["status"] == "completed"}
+        assert ended == {"early", "warm"}

@@ -13,6 +13,7 @@ from penstock.platform import audit
 from penstock.platform.access import Access
 from penstock.platform.engine import EngineRefused
 from penstock.platform.executions import queries
+from penstock.platform.executions.forks import kept_until, places_around
 from penstock.platform.executions.queries import Execution, execution_from
 from penstock.platform.executions.rules import read, start
 from penstock.platform.parts import Parts
@@ -123,7 +124,7 @@ def _before(rows: Any, reference: str) -> list[Row]:
     chosen = next((row for row in rows if row["reference"] == reference), None)
     if chosen is None:
         raise invalid("from", "the execution ran no step with this reference; GET its steps to see those that it ran")
-    decided = _decided_forks(rows, chosen)
+    until = kept_until(rows, chosen)
     return [
         row
         for row in rows
@@ -131,24 +132,8 @@ def _before(rows: Any, reference: str) -> list[Row]:
         and row["status"] in _FINISHED
         and not chosen["position"].startswith(f"{row['position']}/")
         and not _is_of_events(row, chosen)
-        and not any(_is_beside(row, chosen, fork) for fork in decided)
+        and all((row["completed_at"] or 0) < until[place] for place in places_around(row) if place in until)
     ]
-
-
-def _decided_forks(rows: Any, chosen: Row) -> list[str]:
-    """Forks around the step in which its own branch was given up, because of what another one did: won, or failed."""
-    statuses = {str(row["position"]): row["status"] for row in rows}
-    parts = str(chosen["position"]).split("/")
-    branches = {"/".join(parts[: at + 1]): "/".join(parts[:at]) for at, part in enumerate(parts) if part[:1] == "b"}
-    return [fork for branch, fork in branches.items() if statuses.get(branch) == "cancelled"]
-
-
-def _is_beside(row: Row, chosen: Row, fork: str) -> bool:
-    """Whether it ended in another branch of the fork after the step had begun. It would decide the fork again at once,
-    and the step would never run."""
-    branch, other = (str(each["position"]).removeprefix(f"{fork}/").split("/")[0] for each in (chosen, row))
-    inside = str(row["position"]).startswith(f"{fork}/b") and other != branch
-    return inside and (row["completed_at"] or 0) >= (chosen["started_at"] or 0)
 
 
 def _is_of_events(row: Row, chosen: Row) -> bool:
