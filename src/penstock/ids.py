@@ -3,6 +3,7 @@
 import os
 import re
 import time
+from functools import cache
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _VERSION_7 = (7 << 76) | (2 << 62)
@@ -45,3 +46,12 @@ def _written(value: int) -> str:
     # Here: a UUID object on the way to its text takes as long as all the rest.
     text = f"{value:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+@cache
+def this_process() -> str:
+    """Who this process is among all that share a database. A copy of it is somebody else."""
+    return os.urandom(16).hex()
+
+
+os.register_at_fork(after_in_child=this_process.cache_clear)

@@ -6,7 +6,6 @@ seen entry n of a workflow has seen every earlier one. SQLite has one writer, an
 """
 
 import asyncio
-import secrets
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,13 +19,13 @@ from sqlalchemy import Table, bindparam
 from sqlalchemy import insert as plain_insert
 from sqlalchemy.dialects.postgresql import insert
 
+from penstock.ids import this_process
 from penstock.storage import Statement, Transaction, now
 from penstock.storage.platform_tables import events, log_entries, workflow_counts, workflow_hours
 
 STATUSES = ("pending", "running", "completed", "failed", "cancelled")
 HOUR = 3600 * 1_000_000
 CHANNEL = "penstock_streams"
-PROCESS = secrets.token_hex(8)
 LOCK_CLASS = 0x7065_6E73
 # Not one lock for each workflow: a batch may touch thousands, and PostgreSQL's table of locks is small.
 _LANES = 64
@@ -234,7 +233,7 @@ async def _tell(tx: Transaction, workflow_ids: set[str]) -> None:
     tx.after_commit(lambda: wake_all(workflow_ids))
     if tx.dialect == "postgresql":
         named = workflow_ids if len(workflow_ids) <= _MOST_NAMED else ()
-        await tx.run_text("SELECT pg_notify($1, $2)", CHANNEL, " ".join([PROCESS, *named]))
+        await tx.run_text("SELECT pg_notify($1, $2)", CHANNEL, " ".join([this_process(), *named]))
 
 
 class Sleeper(Protocol):

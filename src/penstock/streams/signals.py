@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from penstock.ids import this_process
 from penstock.storage import Database, StorageError
 from penstock.storage.backoff import delays
 from penstock.storage.postgresql import PostgresqlDatabase
@@ -97,7 +98,7 @@ class Signals:
     def _heard(self, payload: str) -> None:
         sender, *workflow_ids = payload.split()
         # What this process wrote, it has been told of already, and sooner.
-        if sender != journal.PROCESS:
+        if sender != this_process():
             self._hub.wake(workflow_ids or None)
 
 

@@ -6,7 +6,6 @@ again, and with each execution the names are stored of what its history may not 
 """
 
 import itertools
-import uuid
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from penstock.engine.embedded import statements
+from penstock.ids import this_process
 from penstock.streams import ExecutionChange, NewEvent, NewLog
 
 T = TypeVar("T")
@@ -21,7 +21,6 @@ Write = tuple[str, Any]
 _STATUS = statements.STEP_MEMBERS.index("status")
 _CHANGED = statements.CHANGING.index("status")
 _NUMBER = statements.STEP_MEMBERS.index("sequence_num")
-_process = uuid.uuid4().hex
 _walks = itertools.count()
 
 
@@ -57,7 +56,7 @@ class Naming:
         self._era = era
         self._run = run
         self._last = era
-        self._writer = f"{_process}-{next(_walks)}"
+        self._writer = f"{this_process()}-{next(_walks)}"
         self._counts: Counter[str] = Counter()
         self._unsure: list[tuple[int, list[str]]] = []
 
