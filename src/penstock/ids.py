@@ -3,16 +3,17 @@
 import os
 import re
 import time
-from functools import cache
+from functools import cache, lru_cache
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _VERSION_7 = (7 << 76) | (2 << 62)
-_VERSION_4 = (4 << 76) | (2 << 62)
 _FREE = ~((0xF << 76) | (0x3 << 62))
+# The digit that begins with the variant, from any other: two of its bits are free.
+_VARIANTS = str.maketrans("0123456789abcdef", "89ab" * 4)
 _DRAWN = 256
-_chances: list[int] = []
+_tails: list[str] = []
 # A copy of this process must not come to the same ids.
-os.register_at_fork(after_in_child=_chances.clear)
+os.register_at_fork(after_in_child=_tails.clear)
 
 
 def is_uuid(text: str) -> bool:
@@ -21,30 +22,35 @@ def is_uuid(text: str) -> bool:
 
 def uuid7() -> str:
     """A UUID of version 7 (RFC 9562): 48 bits of milliseconds, the rest random."""
-    return uuid7_of(time.time_ns() // 1_000_000, _chance())
+    return _head(time.time_ns() // 1_000_000) + _tail()
 
 
-def _chance() -> int:
-    """80 bits. Many are drawn at a time: asking the system costs more than all the rest."""
-    if not _chances:
-        drawn = os.urandom(10 * _DRAWN)
-        _chances.extend(int.from_bytes(drawn[at : at + 10], "big") for at in range(0, len(drawn), 10))
-    return _chances.pop()
+@lru_cache(maxsize=1)  # many are made in the same millisecond
+def _head(milliseconds: int) -> str:
+    text = f"{milliseconds:012x}"
+    return f"{text[:8]}-{text[8:]}-7"
 
 
 def uuid4() -> str:
     """A UUID of version 4: nothing but chance."""
-    return _written((_chance() << 48 | _chance() & 0xFFFF_FFFF_FFFF) & _FREE | _VERSION_4)
+    head = _tail()[-12:]
+    return f"{head[:8]}-{head[8:]}-4{_tail()}"
+
+
+def _tail() -> str:
+    """What follows the version, with 74 bits of chance. Many are drawn, and written out, at a time: asking the system,
+    and numbers on the way to their text, cost more than all the rest."""
+    if not _tails:
+        drawn = os.urandom(10 * _DRAWN).hex()
+        variants = drawn[::20].translate(_VARIANTS)
+        for at, variant in zip(range(0, len(drawn), 20), variants, strict=True):
+            _tails.append(f"{drawn[at + 1 : at + 4]}-{variant}{drawn[at + 4 : at + 7]}-{drawn[at + 7 : at + 19]}")
+    return _tails.pop()
 
 
 def uuid7_of(milliseconds: int, chance: int) -> str:
     """With 80 bits of chance: for whoever must come to the same one again."""
-    return _written(((milliseconds << 80) | chance) & _FREE | _VERSION_7)
-
-
-def _written(value: int) -> str:
-    # Here: a UUID object on the way to its text takes as long as all the rest.
-    text = f"{value:032x}"
+    text = f"{((milliseconds << 80) | chance) & _FREE | _VERSION_7:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 

@@ -60,7 +60,8 @@ class Hosting(Host):
         return await self._performer.jq.violations(schema, data)
 
     async def begin(self, position: str, task: Task, attempt: int) -> Step:
-        await self._gate()
+        if not self._is_under_way(position):
+            await self._gate()
         if self._turn_is_long():
             await self._breathe()
         earlier = self._earlier.pop(position, None) if self._earlier else None
@@ -73,6 +74,11 @@ class Hosting(Host):
         step = self._new_step(position, task, attempt)
         self._changed(step, "created")
         return step
+
+    def _is_under_way(self, position: str) -> bool:
+        """It began in an earlier life: who is paused lets nothing begin, but finishes what has begun."""
+        earlier = self._earlier.get(position)
+        return earlier is not None and earlier.status == "running"
 
     def _turn_is_long(self) -> bool:
         return time.monotonic() - self._turn_began > turns.length

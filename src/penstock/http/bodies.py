@@ -10,6 +10,7 @@ from litestar import Request
 from litestar.datastructures import UploadFile
 
 from penstock.dsl.depth import DEEPEST, too_deep
+from penstock.http.answers import call_of
 from penstock.problems import FieldError, Invalid, WrongType
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -47,9 +48,13 @@ async def read_body(request: Request[Any, Any, Any]) -> bytes:
     return body
 
 
+def _media_type(request: Request[Any, Any, Any]) -> str:
+    return call_of(request).header(b"content-type").partition(";")[0].strip().lower()
+
+
 async def read_form(request: Request[Any, Any, Any], *texts: str, flags: tuple[str, ...] = ()) -> Form:
     """The fields of a form, or the same as members of a JSON object, where others than these are a mistake."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _media_type(request)
     if kind == "application/x-www-form-urlencoded":
         return parse_query(await read_body(request))
     if kind == "multipart/form-data":
@@ -73,7 +78,7 @@ async def read_nothing(request: Request[Any, Any, Any]) -> None:
 
 async def read_json(request: Request[Any, Any, Any], kind: type[T]) -> T:
     """A JSON body of exactly these members; what is wrong with it is said member by member."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+    if _media_type(request) != "application/json":
         raise WrongType("send application/json")
     members = _json_object(await read_body(request))
     for name in members.keys() - set(kind.__struct_encode_fields__):
@@ -145,7 +150,7 @@ def _json_object(body: bytes) -> dict[str, Any]:
         # msgspec refuses what is no JSON at all (half a surrogate, a number beyond all floats) and the other tells
         # members that were given twice; neither does both.
         msgspec.json.decode(body)
-        members = json.loads(body.decode(), object_pairs_hook=_members_once, parse_constant=_refuse_constant)
+        members = _decoder.decode(body.decode())
     except (ValueError, RecursionError) as error:
         # Not JSON, not UTF-8, a number of thousands of digits, or brackets nested by the thousand.
         raise _unfit("the body is not JSON", _unreadable(body, error)) from error
@@ -185,6 +190,9 @@ def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_members_once, parse_constant=_refuse_constant)
 
 
 def _from_json(body: bytes, texts: tuple[str, ...], flags: tuple[str, ...]) -> Form:

@@ -27,9 +27,10 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
 
 def find(client: str, scheme: str, headers: Headers, trusted: TrustedProxies) -> Origin:
     host = _last(headers, b"host")
-    if not any(name.startswith((b"x-forwarded-", b"forwarded")) for name, _ in headers) or not _trusts(trusted, client):
+    forwarding = [name for name, _ in headers if name.startswith((b"x-forwarded-", b"forwarded"))]
+    if not forwarding or not _trusts(trusted, client):
         return Origin(client, scheme, _shown(host, scheme))
-    if any(name.startswith(b"x-forwarded-") for name, _ in headers):
+    if any(name.startswith(b"x-forwarded-") for name in forwarding):
         # A proxy that writes these hands on a `Forwarded` that the caller wrote, so that one does not count here.
         hops = ",".join(_every(headers, b"x-forwarded-for")).split(",")
         element = {name: _last(headers, b"x-forwarded-" + name.encode()).split(",")[-1].strip() for name in _NAMES}

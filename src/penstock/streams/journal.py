@@ -196,12 +196,14 @@ async def _move_counters(
 ) -> None:
     """One change of each counter, however many entries: a batch of a thousand steps moves a handful of them."""
     hours: Counter[tuple[str, int, str]] = Counter()
-    for change in executions:
-        hour = change.created_at // HOUR * HOUR
-        for status, n in ((change.before, -1), (change.after, 1)):
+    alike = Counter(
+        [(each.workflow_id, each.created_at // HOUR * HOUR, each.before, each.after) for each in executions]
+    )
+    for (workflow_id, hour, before, after), many in alike.items():
+        for status, n in ((before, -many), (after, many)):
             if status is not None:
-                counts[change.workflow_id, status] += n
-                hours[change.workflow_id, hour, status] += n
+                counts[workflow_id, status] += n
+                hours[workflow_id, hour, status] += n
     await tx.run_many(
         _COUNT, [{"workflow_id": id_, "what": what, "n": n} for (id_, what), n in sorted(counts.items()) if n]
     )

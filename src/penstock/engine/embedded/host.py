@@ -43,7 +43,7 @@ class EmbeddedHost(Hosting):
         self.abandoned = False
         self._parts = parts
         self.name = qualified_name(workflow, execution.id)
-        self._quoted_name = encoded(self.name)
+        self._told_of = f'{{"workflow":{encoded(self.name)},"task":'
         self.sealed = Sealed(parts.seal, execution.project_id, secrets)
         self._stored_bytes = 0
         self._steps: dict[str, Step] = {}
@@ -194,7 +194,7 @@ class EmbeddedHost(Hosting):
         if at is None:
             at = self.now()
         # By hand: there are three for each step, and they are all alike.
-        data = f'{{"workflow":{self._quoted_name},"task":{quoted(step.task.reference)},"{when}":"{rfc3339(at)}"'
+        data = f'{self._told_of}{quoted(step.task.reference)},"{when}":"{rfc3339(at)}"'
         if what == "faulted" and step.error is not None:
             data = f'{data},"error":{encoded(self.secrets.mask(step.error.as_data()))}'
         portion.events.append(

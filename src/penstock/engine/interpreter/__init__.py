@@ -38,9 +38,14 @@ def _secrets(workflow: Workflow, host: Host) -> dict[str, Any]:
 
 async def _interpret(workflow: Workflow, walk: Walk, frame: Frame, data: Any) -> Any:
     flow = walk.flow
-    await walk.schemas.hold(workflow.input, data, "The workflow's input", frame)
-    frame.input = data = await flow.transform(workflow.input.transform, data, frame)
+    if workflow.input.schema is not None:
+        await walk.schemas.hold(workflow.input, data, "The workflow's input", frame)
+    if workflow.input.transform is not None:
+        frame.input = data = await flow.transform(workflow.input.transform, data, frame)
     done = await walk.sequence(workflow.tasks, data, Scope(), "")
-    output = await flow.transform(workflow.output.transform, done.output, frame)
-    await walk.schemas.hold(workflow.output, output, "The workflow's output", frame)
+    output = done.output
+    if workflow.output.transform is not None:
+        output = await flow.transform(workflow.output.transform, output, frame)
+    if workflow.output.schema is not None:
+        await walk.schemas.hold(workflow.output, output, "The workflow's output", frame)
     return output

@@ -150,9 +150,11 @@ class Walk:
 
     async def _extended(self, task: Task, step: Step, frame: Frame, scope: Scope) -> Done:
         """The task itself, between what extensions do before and after; they may answer in its place (`exit`)."""
-        extensions = [each for each in self.execution.workflow.extensions if task.extends and _extends(each, task)]
+        perform, extensions = self._kinds[task.kind], self.execution.workflow.extensions
+        if extensions:
+            extensions = tuple(each for each in extensions if task.extends and _extends(each, task))
         if not extensions:
-            return await self._kinds[task.kind](self, task, step, frame, scope)
+            return await perform(self, task, step, frame, scope)
         # Extensions are the workflow's own, also around what was found elsewhere.
         home = Scope(scope.names, scope.attempt)
         names = home.bind(task=frame.described)
@@ -168,7 +170,7 @@ class Walk:
                 return done
             if done.then == "exit":
                 return Done(done.output)
-        done = await self._kinds[task.kind](self, task, step, frame, scope)
+        done = await perform(self, task, step, frame, scope)
         frame.raw_output = done.output
         names = home.bind(task=frame.described)
         for number, each in applied:

@@ -84,6 +84,9 @@ class TemporalHost(EmbeddedHost):
             await self._settled()
         return await super().begin(position, task, attempt)
 
+    def _is_under_way(self, _position: str) -> bool:
+        return False  # nothing is when one history ends and the next one begins
+
     async def _gate(self) -> None:
         await super()._gate()
         await self.stay()

@@ -2,6 +2,7 @@
 happened there. A sign-in stands in the log of every company in which that person has a role at that moment: what a
 company saw then stays when they leave, and nobody sees where someone signed in before they joined."""
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -123,5 +124,6 @@ def masked(value: Any, name: str = "") -> Any:
     return MASK if _is_secret(name) and value else value
 
 
+@lru_cache(maxsize=1_000)  # the same few names, at every write
 def _is_secret(name: str) -> bool:
     return any(word in name.lower() for word in _SECRET_WORDS)
