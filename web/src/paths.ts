@@ -36,7 +36,7 @@ export const paths = {
   workflowEvents: (workflow: string) => `/workflows/${id(workflow)}/events`,
   workflowSettings: (workflow: string) => `/workflows/${id(workflow)}/settings`,
   workflowVersions: (workflow: string) => `/workflows/${id(workflow)}/versions`,
-  workflowVersion: (workflow: string, version: number, against?: number) => `/workflows/${id(workflow)}/versions/${version}${query({ against })}`,
+  workflowVersion: (workflow: string, version: number, { against, page }: { against?: number; page?: number } = {}) => `/workflows/${id(workflow)}/versions/${version}${query({ against, page })}`,
   workflowLinks: (workflow: string) => `/workflows/${id(workflow)}/links`,
   workflowPermissions: (workflow: string) => `/workflows/${id(workflow)}/permissions`,
 

@@ -74,7 +74,7 @@ function Executions({ project }: { project?: string }) {
           )
         } />
       ) : <SkeletonLines lines={10} />}
-      {list.data && <Pagination page={page} pageSize={PAGE} total={list.data.total} onPage={goTo} />}
+      {list.data && <Pagination page={page} pageSize={PAGE} total={list.data.total} shown={list.data.items.length} onPage={goTo} />}
     </div>
   );
 }

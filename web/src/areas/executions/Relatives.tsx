@@ -97,7 +97,7 @@ function Children({ execution: { id, workflow_id }, live }: { execution: Executi
           { key: "at", head: "When", width: "minmax(8rem, 1fr)", wide: true, cell: (row) => <Time at={row.created_at} /> },
         ]}
       />
-      <Pagination page={page} pageSize={SIZE} total={children.data.total} onPage={setPage} />
+      <Pagination page={page} pageSize={SIZE} total={children.data.total} shown={children.data.items.length} onPage={setPage} />
     </>
   );
 }

@@ -30,7 +30,7 @@ export function Component() {
           <ul className="box" aria-label="Sessions">
             {sessions.data.items.map((one) => <One key={one.id} one={one} onEnded={refresh} />)}
           </ul>
-          <Pagination page={page} pageSize={PAGE_SIZE} total={sessions.data.total} onPage={setPage} />
+          <Pagination page={page} pageSize={PAGE_SIZE} total={sessions.data.total} shown={sessions.data.items.length} onPage={setPage} />
         </>
       )}
       <p className="muted">A session that you do not know? End it, and change your password: that ends every other session, too.</p>

@@ -39,7 +39,7 @@ export function Component() {
           <>
             <Totals summaries={dashboard.data.workflow_summaries} workflows={dashboard.data.total_workflows} />
             <Workflows summaries={dashboard.data.workflow_summaries} />
-            <Pagination page={page} pageSize={SIZE} total={dashboard.data.total_workflows} onPage={setPage} />
+            <Pagination page={page} pageSize={SIZE} total={dashboard.data.total_workflows} shown={dashboard.data.workflow_summaries.length} onPage={setPage} />
           </>
         )}
     </Page>

@@ -48,7 +48,7 @@ export function Members({ place }: { place: Place }) {
       ) : (
         <>
           <People people={people.data.items} whole={people.data.total <= PAGE_SIZE} place={place} me={{ id: me.data.id, role: own ?? "viewer" }} ask={ask} />
-          <Pagination page={page} pageSize={PAGE_SIZE} total={people.data.total} onPage={setPage} />
+          <Pagination page={page} pageSize={PAGE_SIZE} total={people.data.total} shown={people.data.items.length} onPage={setPage} />
         </>
       )}
       <Explained place={place} />

@@ -79,7 +79,7 @@ function Secrets({ place, ask }: { place: Place; ask: (asked: { name: string }) 
           ) },
         ]}
       />
-      <Pagination page={page} pageSize={PAGE_SIZE} total={secrets.data.total} onPage={setPage} />
+      <Pagination page={page} pageSize={PAGE_SIZE} total={secrets.data.total} shown={secrets.data.items.length} onPage={setPage} />
       <ConfirmDialog
         open={going !== null}
         onClose={() => setGoing(null)}

@@ -5,12 +5,14 @@ import { useState } from "react";
 import { api } from "@/api/client";
 import { Button, Checkbox, ConfirmDialog, toast, toastProblem } from "@/components";
 import { changed, statusQuery } from "./data";
+import { draftOf } from "./editor/drafts";
 import type { WorkflowContext } from "./Workflow";
 
 export function Actions({ context }: { context: WorkflowContext }) {
   const { workflow, id, may } = context;
   const [stopping, setStopping] = useState(false);
   const { deploy, busy } = useDeploy(id);
+  const [unsaved, setUnsaved] = useState(false);
   const runs = workflow.status === "active";
   const newer = workflow.deployed_version !== workflow.version;
   const startable = workflow.status === "draft" || runs;
@@ -18,7 +20,7 @@ export function Actions({ context }: { context: WorkflowContext }) {
     <>
       {may("admin") && runs && <Button icon="stop" onClick={() => setStopping(true)}>Stop</Button>}
       {may("admin") && (!runs || newer) && (
-        <Button icon="up" busy={busy} disabled={!workflow.validation.valid} title={workflow.validation.valid ? undefined : "It is not valid yet: the editor says why"} onClick={() => void deploy()}>
+        <Button icon="up" busy={busy} disabled={!workflow.validation.valid} title={workflow.validation.valid ? undefined : "It is not valid yet: the editor says why"} onClick={() => (draftOf(id) ? setUnsaved(true) : void deploy())}>
           {newer && runs ? `Deploy version ${workflow.version}` : "Deploy"}
         </Button>
       )}
@@ -28,6 +30,9 @@ export function Actions({ context }: { context: WorkflowContext }) {
           Trigger
         </Button>
       )}
+      <ConfirmDialog open={unsaved} onClose={() => setUnsaved(false)} onConfirm={deploy} title="Deploy without what you changed?" action={`Deploy version ${workflow.version}`} danger={false}>
+        <p>What you changed in the editor is not saved, and not in version {workflow.version}. Save it first to deploy it.</p>
+      </ConfirmDialog>
       <StopDialog id={id} open={stopping} onClose={() => setStopping(false)} />
     </>
   );

@@ -12,7 +12,7 @@ export const TRIGGERS: Record<string, string> = { manual: "By hand", schedule: "
 
 type Row = Execution & { workflow?: Schema<"OfWorkflow"> };
 
-const STARTED: Column<Row> = { key: "started", head: "Started", width: "minmax(9.2rem, 1.2fr)", cell: (row) => <Link to={paths.execution(row.id)}><Time at={whenOf(row)} /></Link> };
+const STARTED: Column<Row> = { key: "started", head: "Started", width: "minmax(9.2rem, 1.2fr)", cell: (row) => <><Link to={paths.execution(row.id)}><Time at={whenOf(row)} /></Link><What row={row} /></> };
 const STATUS: Column<Row> = { key: "status", head: "Status", width: "minmax(9rem, 1fr)", cell: (row) => <Status status={row.status} /> };
 const BY: Column<Row> = { key: "trigger", head: "By", width: "minmax(7rem, 1fr)", wide: true, cell: (row) => row.triggered_by ? <Who person={row.triggered_by} /> : (TRIGGERS[row.trigger_type] ?? row.trigger_type) };
 const VERSION: Column<Row> = { key: "version", head: "Version", width: "minmax(5rem, 0.5fr)", align: "end", wide: true, cell: (row) => row.version };
@@ -23,6 +23,9 @@ const whatHappened = (width: string): Column<Row> => ({
   cell: (row) => <span className={styles["error"]} title={row.error_message ?? undefined}>{row.error_message ?? ""}</span>,
 });
 
+/** On a phone, where there is no room for a column of it. */
+const What = ({ row }: { row: Row }) => row.error_message && <small className={styles["what"]}>{row.error_message}</small>;
+
 /** By name, first: among many workflows that is what one looks for. */
 const OF_MANY: Column<Row>[] = [
   {
@@ -31,11 +34,12 @@ const OF_MANY: Column<Row>[] = [
       <>
         <Link to={paths.execution(row.id)} title={row.workflow && `${row.workflow.name} in ${row.workflow.project_name}`}>{row.workflow?.name}</Link>
         <small className={styles["when"]}><Time at={whenOf(row)} /></small>
+        <What row={row} />
       </>
     ),
   },
   STATUS,
-  whatHappened("minmax(6rem, 2fr)"),
+  whatHappened("minmax(6rem, 3fr)"),
   BY,
   { ...STARTED, wide: true, cell: (row) => <Time at={whenOf(row)} /> },
   TOOK,

@@ -1,10 +1,10 @@
 /** The workflows of a project: how each is doing, at a glance. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
 
 import { api } from "@/api/client";
-import { ButtonLink, EmptyState, ErrorState, Field, Page, Pagination, Select, SkeletonLines, Status, Table, Time, usePage } from "@/components";
+import { Button, ButtonLink, EmptyState, ErrorState, Field, Page, Pagination, Select, SkeletonLines, Status, Table, Time, usePage } from "@/components";
 import { useInProject } from "@/frame/scope";
 import { useFilter } from "@/lib/useFilter";
 import { LiveBadge, projectNews, useFollow } from "@/live";
@@ -51,7 +51,7 @@ export function Component() {
         <>
           <Filters q={q} status={status} onFilter={filter}><LiveBadge state={news.state} onRetry={news.hurry} /></Filters>
           {list.data ? <Rows workflows={list.data.items} onClear={() => setSearch({})} /> : <SkeletonLines lines={8} />}
-          {list.data && <Pagination page={page} pageSize={PAGE} total={list.data.total} onPage={goTo} />}
+          {list.data && <Pagination page={page} pageSize={PAGE} total={list.data.total} shown={list.data.items.length} onPage={goTo} />}
         </>
       )}
     </Page>
@@ -60,13 +60,23 @@ export function Component() {
 
 function Filters({ q, status, onFilter, children }: { q: string; status: WorkflowStatus | undefined; onFilter: (name: string, value: string) => void; children: ReactNode }) {
   const [typed, setTyped] = useState(q);
+  const sent = useRef(q);
   useEffect(() => {
     if (typed === q) return;
-    const timer = setTimeout(() => onFilter("q", typed), 250);
+    const timer = setTimeout(() => {
+      sent.current = typed;
+      onFilter("q", typed);
+    }, 250);
     return () => clearTimeout(timer);
     // Only what is typed counts: the address follows it.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [typed]);
+  // Unless it changed by itself: "Show all", or another link.
+  useEffect(() => {
+    if (q === sent.current) return;
+    sent.current = q;
+    setTyped(q);
+  }, [q]);
   return (
     <div className={styles["filters"]} role="search" aria-label="Workflows of this project">
       <Field label="Find" hideLabel type="search" placeholder="Find by name or description" maxLength={200} value={typed} onChange={(event) => setTyped(event.target.value)} />
@@ -85,7 +95,7 @@ function Rows({ workflows, onClear }: { workflows: Workflow[]; onClear: () => vo
       label="Workflows"
       rows={workflows}
       rowKey={(row) => row.id}
-      empty={<EmptyState icon="search" title="Nothing fits" actions={<button type="button" className={styles["clear"]} onClick={onClear}>Show all</button>}>No workflow of this project has these words and this status.</EmptyState>}
+      empty={<EmptyState icon="search" title="Nothing fits" actions={<Button onClick={onClear}>Show all</Button>}>No workflow of this project has these words and this status.</EmptyState>}
       columns={[
         {
           key: "name", head: "Workflow", width: "minmax(9rem, 3fr)",

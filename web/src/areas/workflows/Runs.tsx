@@ -58,7 +58,7 @@ export function Component() {
           )
         } />
       ) : <SkeletonLines lines={10} />}
-      {list.data && <Pagination page={page} pageSize={PAGE} total={list.data.total} onPage={goTo} />}
+      {list.data && <Pagination page={page} pageSize={PAGE} total={list.data.total} shown={list.data.items.length} onPage={goTo} />}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 /** What the pages of workflows ask of the server. */
-import type { QueryClient } from "@tanstack/react-query";
+import { type QueryClient, useQuery } from "@tanstack/react-query";
 
 import { api, type Schema } from "@/api/client";
 import { asProblem, problemFrom } from "@/api/problem";
@@ -86,6 +86,14 @@ export const versionQuery = (id: string, version: number) => ({
   queryFn: () => api.get("/api/v1/workflows/{id}/versions/{v}", { params: { path: { id, v: String(version) } } }),
   staleTime: Infinity,
 });
+
+/** The definition that runs: of an active workflow the version that is deployed, of a draft its newest. */
+export function useRunning(workflow: Workflow): { version: number; text: string | undefined; isLoading: boolean } {
+  const version = workflow.status === "active" ? (workflow.deployed_version ?? workflow.version) : workflow.version;
+  const older = version !== workflow.version;
+  const deployed = useQuery({ ...versionQuery(workflow.id, version), enabled: older });
+  return { version, text: older ? deployed.data?.config_yaml : workflow.config_yaml, isLoading: older && deployed.isLoading };
+}
 
 /** What is wrong with a definition and what it would do; asked of the same text once. */
 export const checkQuery = (text: string) => ({

@@ -64,13 +64,11 @@ function Audit({ place }: { place: Place }) {
           </EmptyState>
         </div>
       ) : (
-        <>
-          <div className={styles["list"]}>
-            {entries.data.items.map((entry) => <EntryLine key={entry.id} entry={entry} names={names} narrow={change} />)}
-          </div>
-          <Pagination page={page} pageSize={PAGE_SIZE} total={entries.data.total} onPage={setPage} />
-        </>
+        <div className={styles["list"]}>
+          {entries.data.items.map((entry) => <EntryLine key={entry.id} entry={entry} names={names} narrow={change} />)}
+        </div>
       )}
+      {entries.data && <Pagination page={page} pageSize={PAGE_SIZE} total={entries.data.total} shown={entries.data.items.length} onPage={setPage} />}
     </Page>
   );
 }

@@ -44,7 +44,7 @@ export function Mappings({ place, provider, may }: { place: Place; provider: Pro
           ]}
         />
       )}
-      {mappings.data && <Pagination page={page} pageSize={50} total={mappings.data.total} onPage={setPage} />}
+      {mappings.data && <Pagination page={page} pageSize={50} total={mappings.data.total} shown={mappings.data.items.length} onPage={setPage} />}
       <Dialog open={adding} onClose={() => setAdding(false)} title="Add a role mapping">
         <Form provider={provider.id} targets={targets} onClose={() => setAdding(false)} onDone={refresh} />
       </Dialog>

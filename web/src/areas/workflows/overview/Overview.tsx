@@ -9,11 +9,11 @@ import { Graph } from "@/graph";
 import { duration } from "@/lib/times";
 import { LiveBadge, useFollow, workflowNews } from "@/live";
 import { paths } from "@/paths";
-import { checkQuery, dashboardQuery, statusQuery } from "../data";
+import { checkQuery, dashboardQuery, statusQuery, useRunning } from "../data";
 import { ExecutionTable } from "../ExecutionTable";
 import { useWorkflow } from "../Workflow";
 import { LinkList } from "../LinkList";
-import { dayOf, scheduleWords, successRate } from "./day";
+import { dayOf, runsAfter, scheduleWords, successRate } from "./day";
 import styles from "./Overview.module.css";
 
 const RunsChart = lazy(() => import("./RunsChart"));
@@ -78,11 +78,13 @@ function Numbers({ dashboard }: { dashboard: Schema<"WorkflowDashboard"> }) {
 
 function Schedule() {
   const { id, workflow } = useWorkflow();
-  const check = useQuery(checkQuery(workflow.config_yaml));
+  const running = useRunning(workflow);
+  const check = useQuery({ ...checkQuery(running.text ?? ""), enabled: running.text !== undefined });
   const status = useQuery({ ...statusQuery(id), refetchInterval: 30_000 });
   const schedule = check.data?.schedule;
   const active = workflow.status === "active";
-  const next = status.data?.next_run_at;
+  const next = active ? status.data?.next_run_at : null;
+  const later = runsAfter(schedule?.next_runs ?? [], next);
   return (
     <Section title="Schedule">
       <div className={`card ${styles["schedule"]}`}>
@@ -92,10 +94,10 @@ function Schedule() {
           <>
             <p>{scheduleWords(schedule)}</p>
             {!active && <p className="muted">Not now: it is not deployed.</p>}
-            {active && next && <p>Next: <b><Time at={next} /></b> <span className="muted">(<Time at={next} style="exact" />)</span></p>}
-            {schedule.kind === "cron" && schedule.next_runs.length > 0 && (
+            {next && <p>Next: <b><Time at={next} /></b> <span className="muted">(<Time at={next} style="exact" />)</span></p>}
+            {schedule.kind === "cron" && later.length > 0 && (
               <ol className={styles["next"]} aria-label={active ? "Next runs" : "Would run"}>
-                {schedule.next_runs.slice(active ? 1 : 0, 5).map((run) => <li key={run}><Time at={run} style="exact" /></li>)}
+                {later.slice(0, 5).map((run) => <li key={run}><Time at={run} style="exact" /></li>)}
               </ol>
             )}
           </>

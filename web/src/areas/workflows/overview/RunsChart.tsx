@@ -5,7 +5,7 @@ import { useEffect, useRef } from "react";
 import UPlot from "uplot";
 
 import type { Schema } from "@/api/client";
-import { dayOf, STACK, stacked } from "./day";
+import { countOf, dayOf, STACK, stacked } from "./day";
 import styles from "./Overview.module.css";
 
 type Hour = Schema<"Hour">;
@@ -47,7 +47,7 @@ export default function RunsChart({ hours }: { hours: Hour[] }) {
       <div ref={holder} className={styles["plot"]} aria-hidden="true" />
       <figcaption className={styles["legend"]}>
         <span className="visually-hidden">In the last 24 hours: {day.total} runs, {day.completed} completed, {day.failed} failed.</span>
-        {STACK.map((status) => <span key={status} aria-hidden="true"><i className={styles[status]} /> {status}</span>)}
+        {STACK.map((status) => <span key={status} aria-hidden="true"><i className={styles[status]} /> {status} <b>{countOf(hours, status).toLocaleString("en")}</b></span>)}
       </figcaption>
     </figure>
   );

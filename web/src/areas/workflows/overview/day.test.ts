@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { dayOf, scheduleWords, STACK, stacked, successRate } from "./day";
+import { dayOf, runsAfter, scheduleWords, STACK, stacked, successRate } from "./day";
 
 const hour = (counts: Record<string, number>) => ({ hour: "2026-01-01T00:00:00Z", counts });
 
@@ -21,6 +21,12 @@ describe("the numbers of a day", () => {
     const series = stacked([hour({ completed: 2, failed: 1, cancelled: 4 })]);
     expect(series.map((one) => one[0])).toEqual([2, 3, 7, 7, 7]);
     expect(series).toHaveLength(STACK.length);
+  });
+
+  it("name the runs that are still to come", () => {
+    const runs = ["2026-01-01T06:00:00Z", "2026-01-01T07:00:00Z", "2026-01-01T08:00:00Z"];
+    expect(runsAfter(runs, "2026-01-01T07:00:00+00:00")).toEqual(runs.slice(2));
+    expect(runsAfter(runs, null, Date.parse("2026-01-01T06:30:00Z"))).toEqual(runs.slice(1));
   });
 
   it("has schedules in words", () => {

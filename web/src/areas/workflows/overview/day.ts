@@ -10,10 +10,11 @@ export interface Day {
   failed: number;
 }
 
+export const countOf = (hours: Hour[], status: string) => hours.reduce((all, hour) => all + (hour.counts[status] ?? 0), 0);
+
 export function dayOf(hours: Hour[]): Day {
-  const sum = (status: string) => hours.reduce((all, hour) => all + (hour.counts[status] ?? 0), 0);
   const total = hours.reduce((all, hour) => all + Object.values(hour.counts).reduce((a, b) => a + b, 0), 0);
-  return { total, completed: sum("completed"), failed: sum("failed") };
+  return { total, completed: countOf(hours, "completed"), failed: countOf(hours, "failed") };
 }
 
 /** Of those that ended by themselves. Never rounded up to a hundred when something failed. */
@@ -34,6 +35,12 @@ export function stacked(hours: Hour[]): number[][] {
       tops[index] = (tops[index] ?? 0) + (hour.counts[status] ?? 0);
       return tops[index] ?? 0;
     }));
+}
+
+/** The runs that come after the next one, or after now: they were told a while ago. */
+export function runsAfter(runs: readonly string[], next: string | null | undefined, now: number = Date.now()): string[] {
+  const from = next ? Date.parse(next) : now;
+  return runs.filter((run) => Date.parse(run) > from);
 }
 
 export function scheduleWords(schedule: Schema<"Schedule">): string {

@@ -15,15 +15,31 @@ function Form({ schema }: { schema: Schema }) {
 }
 
 const shown = (properties: Record<string, Schema>, more: Schema = {}) => render(<Form schema={{ type: "object", properties, ...more }} />);
-const add = () => fireEvent.click(screen.getByRole("button", { name: "Add" }));
+const add = () => fireEvent.click(screen.getByRole("button", { name: /^Add/ }));
 
 afterEach(cleanup);
 
 describe("a form made from a schema", () => {
-  it("ends where the schema leads back to itself, and goes on as JSON", () => {
-    shown({ name: { type: "string" }, parent: { $ref: "#" } });
-    expect(screen.getAllByLabelText(/^name/)).toHaveLength(5);
-    expect(screen.getAllByLabelText(/^parent/).filter((one) => one.tagName === "TEXTAREA")).toHaveLength(1);
+  it("goes as deep as one likes where the schema leads back to itself", () => {
+    shown({ name: { type: "string" }, parent: { $ref: "#" } }, { required: ["name"] });
+    expect(screen.getAllByLabelText(/^name/)).toHaveLength(2);
+    add();
+    expect(screen.getAllByLabelText(/^name/)).toHaveLength(3);
+    fireEvent.change(screen.getAllByLabelText(/^name/)[2]!, { target: { value: "Ada" } });
+    expect(sent).toEqual({ parent: { parent: { name: "Ada" } } });
+  });
+
+  it("ends as JSON where the schema leads back to itself without an end", () => {
+    shown({ next: { $ref: "#" } }, { required: ["next"] });
+    expect(screen.getAllByRole("textbox")).toHaveLength(1);
+  });
+
+  it("asks for nothing in an object that may be left out", () => {
+    shown({ to: { type: "object", required: ["city"], properties: { city: { type: "string" }, land: { default: "IT" } } } });
+    expect(sent).toEqual({});
+    expect(screen.getByRole<HTMLFormElement>("form").checkValidity()).toBe(true);
+    fireEvent.change(screen.getByLabelText(/^city/), { target: { value: "Turin" } });
+    expect(sent).toEqual({ to: { city: "Turin", land: "IT" } });
   });
 
   it("is not sent with a text that is no JSON", () => {

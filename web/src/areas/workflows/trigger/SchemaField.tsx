@@ -2,7 +2,7 @@
 import { useRef, useState } from "react";
 
 import { Button, Checkbox, Field, IconButton, Select, TextArea } from "@/components";
-import { choicesOf, DEEPEST, type Json, kindOf, mayBeNull, parsedJson, resolved, type Schema, startingValue, typed, type Value, withMember } from "./form";
+import { choicesOf, DEEPEST, FOLDED, type Json, kindOf, mayBeNull, parsedJson, resolved, type Schema, startingValue, typed, type Value, withMember } from "./form";
 import styles from "./Trigger.module.css";
 
 interface FieldProps {
@@ -86,11 +86,13 @@ export function Members({ schema, root, depth = 0, legend, hint, required, value
   const members = typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
   // An object that may be left out asks for its members only once one of them is there.
   const inUse = required || value !== undefined;
-  const fields = Object.entries(schema.properties ?? {}).map(([name, member]) => (
+  const foldable = !required && depth >= FOLDED;
+  const folded = foldable && value === undefined;
+  const fields = folded ? [] : Object.entries(schema.properties ?? {}).map(([name, member]) => (
     <SchemaField key={name} schema={member} root={root} name={name} depth={depth + 1} required={inUse && (schema.required ?? []).includes(name)} value={members[name]}
       onChange={(next) => {
-        const changed = withMember(value, name, next);
-        const empty = !required && typeof changed === "object" && changed !== null && Object.keys(changed).length === 0;
+        const changed = withMember(value ?? startingValue(schema, root), name, next);
+        const empty = !required && !foldable && typeof changed === "object" && changed !== null && Object.keys(changed).length === 0;
         onChange(empty ? undefined : changed);
       }} />
   ));
@@ -99,7 +101,8 @@ export function Members({ schema, root, depth = 0, legend, hint, required, value
     <fieldset className={styles["group"]}>
       <legend>{legend} {!required && <span className="muted">(optional)</span>}</legend>
       {hint && <p className="muted">{hint}</p>}
-      <div className={styles["members"]}>{fields}</div>
+      {folded ? <div><Button size="small" icon="plus" aria-label={`Add ${legend}`} onClick={() => onChange(startingValue(schema, root))}>Add</Button></div> : <div className={styles["members"]}>{fields}</div>}
+      {foldable && !folded && <div><Button size="small" icon="trash" aria-label={`Leave out ${legend}`} onClick={() => onChange(undefined)}>Leave out</Button></div>}
     </fieldset>
   );
 }
@@ -125,7 +128,7 @@ function Items({ schema, root, name, required, depth, value, onChange }: FieldPr
           <IconButton label={`Remove ${label} ${index + 1}`} icon="trash" size="small" onClick={() => remove(index)} />
         </div>
       ))}
-      <div><Button size="small" icon="plus" onClick={() => change([...items, startingValue(schema.items, root) ?? null])}>Add</Button></div>
+      <div><Button size="small" icon="plus" aria-label={`Add to ${label}`} onClick={() => change([...items, startingValue(schema.items, root) ?? null])}>Add</Button></div>
     </fieldset>
   );
 }

@@ -7,7 +7,8 @@ import { api } from "@/api/client";
 import { asProblem, type Problem } from "@/api/problem";
 import { Button, Dialog, DialogActions, FIRST, JsonView, ProblemNote, SkeletonLines, TextArea } from "@/components";
 import { paths } from "@/paths";
-import { checkQuery, versionQuery, type Workflow } from "../data";
+import { checkQuery, useRunning, type Workflow } from "../data";
+import { draftOf } from "../editor/drafts";
 import { hasForm, parsedJson, type Json, resolved, type Schema, startingValue, type Value } from "./form";
 import { lastInput, rememberInput } from "./remembered";
 import { Members } from "./SchemaField";
@@ -27,15 +28,11 @@ export function TriggerDialog({ workflow, open, onClose }: TriggerProps) {
   );
 }
 
-/** An active workflow runs the version that is deployed, a draft its newest. */
 function Asking({ workflow, onClose }: Omit<TriggerProps, "open">) {
-  const version = workflow.status === "active" ? (workflow.deployed_version ?? workflow.version) : workflow.version;
-  const older = version !== workflow.version;
-  const deployed = useQuery({ ...versionQuery(workflow.id, version), enabled: older });
-  const text = older ? deployed.data?.config_yaml : workflow.config_yaml;
+  const { version, text, isLoading } = useRunning(workflow);
   const check = useQuery({ ...checkQuery(text ?? ""), enabled: text !== undefined });
   // Without an answer one can still send JSON.
-  if (check.isLoading || (older && deployed.isLoading)) return <SkeletonLines lines={3} />;
+  if (check.isLoading || isLoading) return <SkeletonLines lines={3} />;
   return <Form workflow={workflow} version={version} schema={check.data?.input_schema} onClose={onClose} />;
 }
 
@@ -83,7 +80,7 @@ function Form({ workflow, version, schema, onClose }: { workflow: Workflow; vers
   return (
     <form ref={holder} className={styles["form"]} onSubmit={(event) => void send(event)}>
       <div className="spread">
-        <span className="muted">Version {version} runs{workflow.status === "draft" ? ", not deployed yet" : ""}.</span>
+        <span className="muted">Version {version} runs{workflow.status === "draft" ? ", not deployed yet" : ""}{draftOf(workflow.id) ? ", without your unsaved changes" : ""}.</span>
         {form && <Button size="small" kind="quiet" onClick={turn} disabled={Boolean(wrong)}>{raw ? "As a form" : "As JSON"}</Button>}
       </div>
       {raw || !form ? (

@@ -28,6 +28,9 @@ export interface Schema {
 /** Further in, JSON is asked for: a schema may lead back to itself. */
 export const DEEPEST = 4;
 
+/** From here on, what may be left out is folded away. */
+export const FOLDED = 2;
+
 export type Kind = "string" | "number" | "integer" | "boolean" | "choice" | "object" | "list" | "json";
 
 /** What a `$ref` within the same document leads to; what leads elsewhere is anything. */
@@ -116,7 +119,10 @@ function startingMembers(schema: Schema, root: Schema, required: boolean, depth:
     const value = startingValue(member, root, required && (schema.required ?? []).includes(name), depth + 1);
     if (value !== undefined) members[name] = value;
   }
-  return required || Object.keys(members).length > 0 ? members : undefined;
+  if (required) return members;
+  // One that may be left out is there from the beginning when its defaults are all that it needs.
+  const complete = (schema.required ?? []).every((name) => name in members);
+  return complete && depth < FOLDED && Object.keys(members).length > 0 ? members : undefined;
 }
 
 /** A member set, or taken out when there is nothing in it. */

@@ -16,6 +16,7 @@ const PAGE = 20;
 export function Component() {
   const { id, workflow } = useWorkflow();
   const params = useParams();
+  const navigate = useNavigate();
   const [search] = useSearchParams();
   const [page, goTo] = usePage();
   const list = useQuery({
@@ -25,6 +26,7 @@ export function Component() {
   const people = useQuery(peopleQuery(id));
   const chosen = Number(params["version"]) || workflow.version;
   const against = Number(search.get("against")) || Math.max(1, chosen - 1);
+  const inList = page > 1 ? { page } : {};
   if (list.error) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />;
   const nameOf = (user: string) => people.data?.items.find((one) => one.user.id === user)?.user.display_name ?? "Somebody who left";
   return (
@@ -34,7 +36,7 @@ export function Component() {
           <ol className={`box ${styles["list"]}`} aria-label="Versions">
             {list.data.items.map((one) => (
               <li key={one.version}>
-                <Link to={`${paths.workflowVersion(id, one.version)}${page > 1 ? `?page=${page}` : ""}`} aria-current={one.version === chosen ? "true" : undefined}>
+                <Link to={paths.workflowVersion(id, one.version, inList)} aria-current={one.version === chosen ? "true" : undefined}>
                   <b>Version {one.version}</b>
                   {one.version === workflow.deployed_version && <Badge tone="ok" icon="check">Deployed</Badge>}
                   <span>{people.isPending ? "…" : nameOf(one.created_by)}, <Time at={one.created_at} /></span>
@@ -43,16 +45,15 @@ export function Component() {
             ))}
           </ol>
         )}
-        {list.data && <Pagination page={page} pageSize={PAGE} total={list.data.total} onPage={goTo} />}
+        {list.data && <Pagination page={page} pageSize={PAGE} total={list.data.total} shown={list.data.items.length} onPage={goTo} />}
       </div>
-      <Compared version={chosen} against={against} />
+      <Compared version={chosen} against={against} onAgainst={(other) => void navigate(paths.workflowVersion(id, chosen, { against: other, ...inList }), { replace: true })} />
     </div>
   );
 }
 
-function Compared({ version, against }: { version: number; against: number }) {
+function Compared({ version, against, onAgainst }: { version: number; against: number; onAgainst: (version: number) => void }) {
   const { id, workflow } = useWorkflow();
-  const navigate = useNavigate();
   const after = useQuery(versionQuery(id, version));
   const before = useQuery(versionQuery(id, against));
   const error = after.error ?? before.error;
@@ -64,7 +65,7 @@ function Compared({ version, against }: { version: number; against: number }) {
         <div className={styles["choice"]}>
           <h2>Version {version}</h2>
           {workflow.version > 1 && (
-            <Select label="Compared with version" value={against} onChange={(event) => void navigate(paths.workflowVersion(id, version, Number(event.target.value)), { replace: true })}>
+            <Select label="Compared with version" value={against} onChange={(event) => onAgainst(Number(event.target.value))}>
               {others.map((one) => <option key={one} value={one}>{one}</option>)}
             </Select>
           )}
