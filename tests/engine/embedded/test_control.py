@@ -155,6 +155,20 @@ async def _completed(here: Any, execution: str, step: str) -> bool:
     return any(each["step_name"] == step and each["status"] == "completed" for each in await here.steps(execution))
 
 
+async def test_who_is_paused_finishes_what_is_under_way_also_after_a_restart(serve: Serve) -> None:
+    tasks = "do: [{inside: {do: [{ask: {listen: {to: {one: {with: {type: go}}}}}}, {then: {set: {done: true}}}]}}]"
+    async with shop(serve) as here:
+        id_ = await here.trigger(await here.workflow("asking", tasks))
+        await here.listens(id_)
+        assert (await here.post(f"/executions/{id_}/pause")).status_code == 200
+    async with reopened(serve, here) as there:
+        await there.send("go")
+        await came(lambda: _completed(there, id_, "ask"))
+        assert [each["step_name"] for each in await there.steps(id_)] == ["inside", "ask"]
+        assert (await there.post(f"/executions/{id_}/resume")).status_code == 200
+        assert (await there.ended(id_))["output_data"] == {"done": True}
+
+
 async def test_what_was_asked_last_counts_also_when_another_server_asked_before(serve: Serve) -> None:
     async with shop(serve) as here:
         id_ = await here.trigger(await here.workflow("napper", "do: [{nap: {wait: {hours: 1}}}]"))

@@ -82,10 +82,9 @@ class TemporalHost(EmbeddedHost):
         self._steps_begun += 1
         if self._steps_begun % _STEPS_AT_ONCE == 0:
             await self._settled()
+        if self._is_under_way(position):
+            await self.stay()
         return await super().begin(position, task, attempt)
-
-    def _is_under_way(self, _position: str) -> bool:
-        return False  # nothing is when one history ends and the next one begins
 
     async def _gate(self) -> None:
         await super()._gate()
