@@ -93,10 +93,11 @@ class Storm:
     def excused(self) -> "Counter[str]":
         """Keys of calls that were performed again, and how often: who was taken for dead does what it was about to do
         when it goes on, until it knows."""
+        overlaps = self._overlaps()
         return Counter(
             request["key"]
             for request in self.service.requests
-            if any(began <= request["at"] <= knew + _ON_ITS_WAY for began, knew in self._overlaps())
+            if any(began <= request["at"] <= knew + _ON_ITS_WAY for began, knew in overlaps)
         )
 
     def _overlaps(self) -> list[tuple[int, int]]:
