@@ -14,6 +14,7 @@ from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionSta
 from temporalio.service import RPCError
 
 from penstock.engine.embedded import statements
+from penstock.engine.temporal.once import Written
 from penstock.engine.temporal.reach import Reach
 from penstock.engine.temporal.written import last_written
 from penstock.storage import Database, Statement, now
@@ -26,6 +27,7 @@ _ON_ITS_WAY = 2  # events of a task that is under way, and was tried before: the
 _AGAIN_AFTER = 60.0
 _DELETED_WITHIN = timedelta(seconds=10)
 _QUIET = 30_000_000  # microseconds: most have ended by then
+_CLOCKS_DIFFER = 10_000_000  # microseconds, of machines that set them by the same time
 _FIRST = "00000000-0000-0000-0000-000000000000"
 _ENDED_THERE = {
     WorkflowExecutionStatus.TERMINATED: "terminated",
@@ -99,7 +101,7 @@ class Gone:
         if last is None or not last.run:
             return False
         if found.run_id == last.run:
-            is_older = found.history_length + _ON_ITS_WAY < last.history
+            is_older = await self._is_shorter(found, last)
         else:
             # It has gone on, or is about to, in a new one; unless Temporal has never heard of that which wrote last.
             is_new = found.start_time.timestamp() * 1_000_000 > now() - _QUIET
@@ -109,6 +111,14 @@ class Gone:
         log.warning("Temporal knows an older state of an execution: it begins again", execution_id=execution_id)
         await self._reach.begin_again(execution_id)
         return True
+
+    async def _is_shorter(self, found: WorkflowExecutionDescription, last: Written) -> bool:
+        """It was when it was restored. It may have grown since: then what it had was taken down after it was used."""
+        known = last.history - _ON_ITS_WAY
+        if known < 1 or found.history_length < known:
+            return known >= 1
+        came = await self._reach.came_at(found, known)
+        return came is not None and came > last.at + _CLOCKS_DIFFER and last.at > 0
 
     def _may_tell(self, execution_id: str) -> bool:
         """Not at every look: whoever does not answer may have no worker."""

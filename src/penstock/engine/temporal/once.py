@@ -137,6 +137,8 @@ class Written(msgspec.Struct, kw_only=True):
     era: int
     run: str = ""
     history: int = 0
+    at: int = 0
+    """When it was written."""
     sure: int = 0
     last: int
     """The number of the last batch of the walk that wrote last."""

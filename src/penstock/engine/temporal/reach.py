@@ -7,6 +7,8 @@ from typing import Any
 
 import structlog
 from sqlalchemy import bindparam, delete, select
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryReverseRequest
 from temporalio.client import Client, WorkflowExecutionDescription
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
@@ -24,6 +26,7 @@ _AT_ONCE = 64
 _MOST_REMEMBERED = 100_000
 _EXECUTION = "Execution"
 _AGAIN, _IF_FAILED = WorkflowIDReusePolicy.ALLOW_DUPLICATE, WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY
+_MOST_READ = 100
 _PAUSE = 0.1  # seconds between errands that are asked for again and again
 _LISTENERS = Statement(
     select(temporal_listeners.c.execution_id)
@@ -210,6 +213,21 @@ class Reach:
             if error.status is RPCStatusCode.NOT_FOUND:
                 return None
             raise
+
+    async def came_at(self, found: WorkflowExecutionDescription, number: int) -> int | None:
+        """When it took down this event of its history; None when too much came after it. Raises `RPCError`."""
+        after = found.history_length - number
+        if after >= _MOST_READ:
+            return None
+        whose = WorkflowExecution(workflow_id=found.id, run_id=found.run_id)
+        asked = GetWorkflowExecutionHistoryReverseRequest(
+            namespace=self._client.namespace, execution=whose, maximum_page_size=_MOST_READ
+        )
+        async with self._places:
+            service = self._client.workflow_service
+            read = await service.get_workflow_execution_history_reverse(asked, timeout=RPC)
+        times = (event.event_time for event in read.history.events if event.event_id == number)
+        return next((time.ToMicroseconds() for time in times), None)
 
     async def check(self) -> None:
         """Whether the cluster answers."""

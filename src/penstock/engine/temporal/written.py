@@ -15,7 +15,7 @@ from penstock.engine.embedded.writer import Portion, Row, hold_in_place, write_r
 from penstock.engine.temporal import metrics
 from penstock.engine.temporal.once import Written, numbers, undone, undone_writes
 from penstock.engine.temporal.passed import Batch
-from penstock.storage import Database, Statement, Transaction
+from penstock.storage import Database, Statement, Transaction, now
 from penstock.storage.database import Busy, Unavailable
 from penstock.storage.engine_tables import temporal_executions, temporal_listeners
 from penstock.storage.platform_tables import steps
@@ -174,7 +174,7 @@ def _kept(batch: Batch, earlier: Sequence[str] = ()) -> Written:
     names = batch.names
     own = [*names.unsure, *names.all]
     return Written(
-        era=names.era, run=names.run, history=names.history, sure=names.sure,
+        era=names.era, run=names.run, history=names.history, at=now(), sure=names.sure,
         last=batch.number, own=own, earlier=list(earlier),
     )  # fmt: skip
 
