@@ -114,6 +114,8 @@ class Books:
         assert of_itself == [*begun, _ENDS[execution["status"]]], (who, types)
         assert types[-1] == of_itself[-1], (who, types)
         assert types.count("workflow.correlation-started") <= 1, who
+        if execution["status"] == "completed":
+            assert types.count("workflow.correlation-completed") == types.count("workflow.correlation-started"), who
         rows = self.steps[execution["id"]]
         for type_ in ("task.created", "task.started"):
             assert _named(told, type_) == Counter(row["step_name"] for row in rows), (who, type_)

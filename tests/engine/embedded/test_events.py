@@ -141,6 +141,23 @@ async def test_what_a_listener_has_consumed_counts_after_a_restart_and_is_not_do
         assert [each["step_name"] for each in await there.steps(many)] == ["ask", "keep", "keep"]
 
 
+async def test_that_all_has_come_is_told_once_also_by_who_was_at_work_on_the_last_at_a_restart(serve: Serve) -> None:
+    inner = "{inner: {listen: {to: {one: {with: {type: last}}}}}}"
+    tasks = f"do: [{{outer: {{listen: {{to: {{one: {{with: {{type: first}}}}}}}}, foreach: {{do: [{inner}]}}}}}}]"
+    async with shop(serve) as here:
+        workflow = await here.workflow("nested", tasks)
+        id_ = await here.trigger(workflow)
+        await here.listens(id_)
+        await here.send("first")
+        await here.at(id_, "inner")
+    async with reopened(serve, here) as there:
+        await there.send("last")
+        assert (await there.ended(id_))["status"] == "completed"
+        told = (await there.owner.get(f"/workflows/{workflow}/events", params={"page_size": 100})).json()["items"]
+        completed = sorted(each["step_name"] for each in told if each["type"] == "workflow.correlation-completed")
+        assert completed == ["inner", "outer"]
+
+
 async def test_a_workflow_starts_when_all_its_events_have_come_once_and_not_again_after_a_restart(serve: Serve) -> None:
     on = "schedule: {on: {all: [{with: {type: a}}, {with: {type: b}}]}}\ndo: [{keep: {set: '${ $workflow.input }'}}]"
     async with shop(serve) as here:

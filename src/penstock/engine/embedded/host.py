@@ -281,6 +281,10 @@ class EmbeddedHost(Hosting):
         return self._parts.inbox.listen(self, step)
 
     def correlated(self, step: Step, keys: Json) -> None:
+        if "correlated" in step.state:
+            return  # told in an earlier life, which ended before the step did
+        step.state = step.state | {"correlated": True}
+        self.remembered(step)
         at = self.now()
         data = {"name": self.name, "completedAt": rfc3339(at), "correlationKeys": self.secrets.mask(keys)}
         self._portion.events.append(

@@ -66,6 +66,7 @@ async def listen(walk: Walk, task: model.Listen, step: Step, frame: Frame, scope
             if (done := await _take(walk, task, step, frame, scope, received, outputs, correlator)) is not None:
                 return done
             if await correlator.enough(outputs):
+                walk.host.correlated(step, correlator.keys)
                 return Done(outputs)
         return await _wait(walk, task, step, frame, scope, listening, outputs, correlator)
 
