@@ -1,5 +1,6 @@
 /** One execution: what it is doing or has done, first; then its graph, timeline, logs, events, data and relatives. */
 import { useQuery } from "@tanstack/react-query";
+import { useRef } from "react";
 import { Link, Outlet, useParams } from "react-router";
 
 import { accessQuery, atLeast, workflowQuery } from "@/areas/workflows/data";
@@ -30,6 +31,12 @@ function One({ id }: { id: string }) {
   const access = useQuery({ ...accessQuery(workflowId), enabled: workflowId !== "" });
   const project = useInProject(workflow.data?.workflow.project_id);
   const { chosen, choose } = useChosenStep(steps.steps);
+  const content = useRef<HTMLDivElement>(null);
+  const close = () => {
+    choose(null);
+    // To the graph or the list that it was chosen in: a focus that goes with the panel is at the top of the page again.
+    content.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
+  };
   const name = workflow.data?.workflow.name;
   if (execution.error && !execution.data) return <Page title="Execution"><ErrorState error={execution.error} onRetry={() => void execution.refetch()} /></Page>;
   if (!execution.data) return <Page title="Execution" heading={<Skeleton width="16rem" height="1.8rem" />}><SkeletonLines lines={6} height="3rem" /></Page>;
@@ -60,8 +67,8 @@ function One({ id }: { id: string }) {
         ]}
       />
       <div className={chosen ? styles["beside"] : ""}>
-        <div className={styles["content"]}><Outlet context={shown} /></div>
-        {chosen && <StepPanel key={chosen.sequence_num} step={chosen} execution={execution.data} steps={steps.steps} mayRun={mayRun} onChoose={choose} />}
+        <div ref={content} className={styles["content"]}><Outlet context={shown} /></div>
+        {chosen && <StepPanel key={chosen.reference} step={chosen} execution={execution.data} steps={steps.steps} mayRun={mayRun} onChoose={choose} onClose={close} />}
       </div>
     </Page>
   );

@@ -15,20 +15,21 @@ interface StepPanelProps {
   execution: Execution;
   steps: readonly Step[];
   mayRun: boolean;
-  onChoose: (step: number | null) => void;
+  onChoose: (step: number) => void;
+  onClose: () => void;
 }
 
 type Part = "input" | "output" | "log";
 
-export function StepPanel({ step, execution, steps, mayRun, onChoose }: StepPanelProps) {
+export function StepPanel({ step, execution, steps, mayRun, onChoose, onClose }: StepPanelProps) {
   const [part, setPart] = useState<Part>(step.status === "failed" ? "input" : "output");
   const whole = useQuery(stepQuery(execution.id, step.sequence_num, step.status));
   const again = useRerun(execution);
   return (
-    <aside className={`card ${styles["panel"]}`} aria-label={`Step ${step.step_name}`} onKeyDown={(event) => event.key === "Escape" && onChoose(null)}>
+    <aside className={`card ${styles["panel"]}`} aria-label={`Step ${step.step_name}`} onKeyDown={(event) => event.key === "Escape" && onClose()}>
       <div className={styles["panelHead"]}>
         <h2><KindIcon kind={step.step_type} /> {step.step_name}</h2>
-        <IconButton label="Close step" icon="cross" size="small" onClick={() => onChoose(null)} />
+        <IconButton label="Close step" icon="cross" size="small" onClick={onClose} />
       </div>
       <div className="row">
         <Status status={step.status} />

@@ -14,6 +14,7 @@ export function Trouble({ execution }: { execution: Execution }) {
   const title = textIn(error, "title") ?? execution.error_message ?? "It failed";
   const detail = textIn(error, "detail");
   const instance = textIn(error, "instance");
+  const step = instance?.split("/").at(-1);
   const type = textIn(error, "type");
   const status = membersOf(error)["status"];
   return (
@@ -24,7 +25,7 @@ export function Trouble({ execution }: { execution: Execution }) {
         {/* However long it is, what one does about it stays in sight. */}
         {detail && <p className={styles["detail"]} tabIndex={detail.length > LONG ? 0 : undefined}>{detail}</p>}
         <p className={styles["where"]}>
-          {instance && <span>In step <Link to={paths.execution(execution.id, instance)}>{instance.split("/").at(-1)}</Link></span>}
+          {instance && step ? <span>In step <Link to={paths.execution(execution.id, instance)}>{step}</Link></span> : instance && <span>Not in a step, but of the workflow as a whole</span>}
           {type && <span title={type}>Error type <code>{type.split("/").at(-1)}</code>{typeof status === "number" && <> {status}</>}</span>}
         </p>
       </div>
