@@ -35,11 +35,14 @@ _LOADED = (
 class Process:
     """What tests use of `subprocess.Popen`."""
 
-    def __init__(self, arguments: list[str], *, cwd: Path, env: Mapping[str, str], stderr: int) -> None:
+    def __init__(
+        self, arguments: list[str], *, cwd: Path, env: Mapping[str, str], stderr: int, stdout: int = 1
+    ) -> None:
         self._lock = threading.Lock()
         self._told, theirs = socket.socketpair()
         with theirs:
-            _original().copy({"arguments": arguments, "cwd": str(cwd), "env": dict(env)}, stderr, theirs.fileno())
+            what = {"arguments": arguments, "cwd": str(cwd), "env": dict(env)}
+            _original().copy(what, stdout, stderr, theirs.fileno())
         pid = self._told.recv(32)
         assert pid, "the process that is copied has ended; why is in what it wrote"
         self.pid = int(pid)
@@ -152,17 +155,19 @@ def _copied(asked: socket.socket) -> dict[str, Any]:
 
 
 def _copy(asked: socket.socket, copies: dict[int, socket.socket]) -> dict[str, Any] | None:
-    length, files, _, _ = socket.recv_fds(asked, 4, 2)
+    length, files, _, _ = socket.recv_fds(asked, 4, 3)
     if not length:
         _end(copies)
     wanted: dict[str, Any] = json.loads(asked.recv(int.from_bytes(length), socket.MSG_WAITALL))
-    stderr, told = files
+    stdout, stderr, told = files
     if (pid := os.fork()) == 0:
+        os.dup2(stdout, 1)
         os.dup2(stderr, 2)
         os.close(told)
     else:
         copies[pid] = socket.socket(fileno=told)
         copies[pid].send(str(pid).encode())
+    os.close(stdout)
     os.close(stderr)
     return wanted if pid == 0 else None
 

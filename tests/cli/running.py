@@ -8,7 +8,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
+
+from tests import processes
 
 START_LIMIT = 240  # a machine with more to do than cores takes its time
 
@@ -30,9 +33,20 @@ def penstock(*arguments: str | Path, cwd: Path, **settings: str) -> subprocess.C
     )
 
 
+def copied(*arguments: str | Path, cwd: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """The same without loading everything anew, for what may be asked of one and the same command many times."""
+    with TemporaryFile("w+") as stdout, TemporaryFile("w+") as stderr:
+        command = [*map(str, arguments)]
+        files = {"stdout": stdout.fileno(), "stderr": stderr.fileno()}
+        code = processes.Process(command, cwd=cwd, env=environment(**settings), **files).wait(START_LIMIT)
+        for file in (stdout, stderr):
+            file.seek(0)
+        return subprocess.CompletedProcess(command, code, stdout.read(), stderr.read())
+
+
 def refused(*arguments: str | Path, cwd: Path, **settings: str) -> str:
     """The one sentence with which a command failed."""
-    done = penstock(*arguments, cwd=cwd, **settings)
+    done = copied(*arguments, cwd=cwd, **settings)
     assert done.returncode == 1, done
     assert "Traceback" not in done.stderr
     lines = done.stderr.strip().splitlines()
@@ -44,21 +58,19 @@ def refused(*arguments: str | Path, cwd: Path, **settings: str) -> str:
 @contextmanager
 def server(cwd: Path, *arguments: str, **settings: str) -> Iterator[dict[str, Any]]:
     """`penstock serve` on a free port; what it said of itself when it was ready."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "penstock", "serve", "--port", "0", *arguments],
-        cwd=cwd,
-        env=environment(**{"expression_time": "60s", **settings}),  # a machine that is far too busy takes the usual ten
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
+    ours, theirs = os.pipe()
+    # A machine that is far too busy takes the usual ten seconds for itself.
+    patient = environment(**{"expression_time": "60s", **settings})
+    process = processes.start(["serve", "--port", "0", *arguments], cwd=cwd, env=patient, stderr=theirs)
+    os.close(theirs)
+    stderr = os.fdopen(ours)
     limit = threading.Timer(START_LIMIT, process.kill)
     limit.start()
     said: list[str] = []
     # Someone must read on: a full pipe would stop the server.
-    reader = threading.Thread(target=process.stderr.read, daemon=True)
+    reader = threading.Thread(target=stderr.read, daemon=True)
     try:
-        for line in process.stderr:
+        for line in stderr:
             said.append(line)
             if line.startswith("{") and json.loads(line)["event"] == "serving":
                 break
@@ -72,4 +84,4 @@ def server(cwd: Path, *arguments: str, **settings: str) -> Iterator[dict[str, An
         process.wait(START_LIMIT)
         if reader.ident is not None:
             reader.join()
-        process.stderr.close()
+        stderr.close()

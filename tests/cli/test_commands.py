@@ -9,7 +9,7 @@ import pytest
 
 from penstock import __version__
 from penstock.cli.main import app
-from tests.cli.running import environment, penstock, refused
+from tests.cli.running import copied, environment, penstock, refused
 
 COMMANDS = ["serve", "config", "migrate", "doctor", "saml add", "saml list", "saml remove"]
 
@@ -60,7 +60,7 @@ def test_every_command_explains_itself_with_an_example(command: str, capsys: pyt
     ],
 )
 def test_a_mistyped_command_is_one_sentence_and_exit_code_2(arguments: list[str], problem: str, tmp_path: Path) -> None:
-    done = penstock(*arguments, cwd=tmp_path)
+    done = copied(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert problem.lower() in done.stderr.lower()

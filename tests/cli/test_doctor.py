@@ -13,7 +13,7 @@ from penstock.cli import doctor, doctor_server
 from penstock.cli.findings import Check, Finding, ok
 from penstock.cli.migrate import migrate
 from penstock.settings import Loaded, SettingsError, load
-from tests.cli.running import penstock
+from tests.cli.running import copied, penstock
 
 pytestmark = pytest.mark.anyio
 Load = Callable[..., Loaded]
@@ -39,7 +39,7 @@ class TestWhole:
         assert done.stdout.strip().splitlines()[-1].startswith("Works; ")
 
     def test_something_broken_is_exit_code_1_with_what_to_do(self, tmp_path: Path) -> None:
-        done = penstock("doctor", "--json", cwd=tmp_path, smtp_server="127.0.0.1:1", trusted_proxies="0.0.0.0/0")
+        done = copied("doctor", "--json", cwd=tmp_path, smtp_server="127.0.0.1:1", trusted_proxies="0.0.0.0/0")
         assert done.returncode == 1
         report = json.loads(done.stdout)
         assert report["ok"] is False
@@ -48,7 +48,7 @@ class TestWhole:
         assert all(check["todo"] for check in report["checks"] if check["level"] != "ok")
 
     def test_settings_that_do_not_load_are_the_finding(self, tmp_path: Path) -> None:
-        done = penstock("doctor", cwd=tmp_path, port="eighty")
+        done = copied("doctor", cwd=tmp_path, port="eighty")
         assert done.returncode == 1
         assert done.stdout.startswith("✗ settings   port: ")
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from penstock.cli.run import run
-from tests.cli.running import START_LIMIT, environment, penstock
+from tests.cli.running import START_LIMIT, copied, environment, penstock
 
 HEAD = "document: {dsl: 1.0.3, namespace: test, name: NAME, version: 1.0.0}\n"
 
@@ -42,7 +42,7 @@ def test_the_output_is_json_and_the_steps_are_told_on_standard_error(write: Any,
 
 def test_a_fault_is_told_with_its_place_and_ends_with_1(write: Any, tmp_path: Path) -> None:
     file = write("do:\n  - boom: {raise: {error: {type: 'https://example.com/e', status: 418, title: Teapot}}}\n")
-    done = penstock("run", file, "--quiet", cwd=tmp_path)
+    done = copied("run", file, "--quiet", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     for said in ("https://example.com/e", "418", "Teapot", "/do/0/boom", f"{file}:3:"):
         assert said in done.stderr
@@ -50,7 +50,7 @@ def test_a_fault_is_told_with_its_place_and_ends_with_1(write: Any, tmp_path: Pa
 
 def test_a_definition_that_is_not_valid_is_not_run_and_ends_with_2(write: Any, tmp_path: Path) -> None:
     file = write("do:\n  - touch: {run: {shell: {command: touch ran}}}\n  - go: {set: {}, then: nowhere}\n")
-    done = penstock("run", file, cwd=tmp_path)
+    done = copied("run", file, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{file}:4:" in done.stderr
     assert "nowhere" in done.stderr
@@ -70,7 +70,7 @@ def test_everything_that_a_workflow_needs_can_be_given(write: Any, tmp_path: Pat
     (tmp_path / "mock.json").write_text('{"n": 21}')
     (tmp_path / "secret.txt").write_text("from a file")
     (tmp_path / "events.yaml").write_text("- {type: other}\n- {type: go, data: now}\n")
-    done = penstock(
+    done = copied(
         *("run", file, "--quiet"),
         *("--mock", "far=@mock.json", "--secret", "key=four", "--secret", "file=@secret.txt"),
         *("--event", "@events.yaml"),
@@ -87,7 +87,7 @@ def test_for_programs_there_is_one_document_with_the_steps_and_no_secret_in_it(w
         "  - one: {set: {key: '${ $secrets.key }'}}\n"
         "  - two: {raise: {error: {type: 'https://example.com/e', status: 500, title: 'with ${ .key }'}}}\n"
     )
-    done = penstock("run", file, "--json", "--secret", "key=open-sesame", cwd=tmp_path)
+    done = copied("run", file, "--json", "--secret", "key=open-sesame", cwd=tmp_path)
     told = json.loads(done.stdout)
     assert (done.returncode, told["status"], told["error"]["title"]) == (1, "failed", "with ********")
     assert [(step["name"], step["type"], step["status"]) for step in told["steps"]] == [

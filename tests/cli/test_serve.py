@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.cli.running import penstock, refused, server
+from tests.cli.running import copied, refused, server
 
 
 def test_a_server_says_where_it_is_and_answers_there(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
 def test_a_database_out_of_reach_is_said_in_one_sentence(tmp_path: Path) -> None:
     nowhere = "postgresql://ada:hush@127.0.0.1:1/x"
     for workers in ("1", "2"):
-        done = penstock("serve", "--port", "0", "--database", nowhere, "--workers", workers, cwd=tmp_path)
+        done = copied("serve", "--port", "0", "--database", nowhere, "--workers", workers, cwd=tmp_path)
         assert done.returncode == 1
         assert "hush" not in done.stderr
         assert "Traceback" not in done.stderr
