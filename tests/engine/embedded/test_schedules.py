@@ -109,3 +109,33 @@ async def test_a_plan_that_was_lost_with_its_execution_is_made_again(serve: Serv
         await came(lambda: _planned(there, workflow))
         assert await _next(there, events) is None
         assert len(await there.executions(workflow)) == 1
+
+
+async def _nothing(*_: object) -> None:
+    """Of a server that dies before it has come to its engine."""
+
+
+async def test_what_is_said_to_be_active_or_stopped_is_so_when_the_server_died_on_the_way_to_its_engine(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shop(serve) as here:
+        hourly = "schedule: {every: {hours: 1}}\ndo: [{say: {set: {x: 1}}}]"
+        stopped = await here.workflow("stopped", hourly, deploy=True)
+        monkeypatch.setattr(here.scene.parts.engine, "deploy", _nothing)
+        monkeypatch.setattr(here.scene.parts.engine, "stop", _nothing)
+        active = await here.workflow("active", hourly, deploy=True)
+        plain = await here.workflow("plain", "do: [{say: {set: {x: 1}}}]", deploy=True)
+        assert (await here.post(f"/workflows/{stopped}/stop")).status_code == 200
+    async with reopened(serve, here) as there:
+
+        async def next_run(workflow: str) -> str | None:
+            status: dict[str, str | None] = (await there.owner.get(f"/workflows/{workflow}/status")).json()
+            return status["next_run_at"]
+
+        async def is_planned() -> bool:
+            return await next_run(active) is not None
+
+        await came(is_planned)
+        assert await next_run(stopped) is None
+        assert await next_run(plain) is None
+        assert await there.output(plain) == {"x": 1}

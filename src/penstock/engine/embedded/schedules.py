@@ -65,7 +65,8 @@ NEXT = Statement(
     .where(workflow_schedules.c.workflow_id == bindparam("id_"), workflow_schedules.c.version == bindparam("version_"))
     .values(next_run_at=bindparam("next_run_at"))
 )
-# Of those that run after the end of the last one: it ended, or was deleted, and nobody said when the next one is.
+# Nobody said when the next one is: of those that run after the end of the last one, it ended, or was deleted; or the
+# server that deployed it died before it had worked that out.
 FORGOTTEN = Statement(
     select(workflow_schedules.c.workflow_id, workflow_schedules.c.version).where(
         workflow_schedules.c.next_run_at.is_(None),
@@ -86,6 +87,13 @@ REMIND = Statement(
     )
     .values(next_run_at=bindparam("next_run_at"))
 )
+DROP_FORGOTTEN = Statement(
+    delete(workflow_schedules).where(
+        workflow_schedules.c.workflow_id == bindparam("id_"),
+        workflow_schedules.c.version == bindparam("version_"),
+        workflow_schedules.c.next_run_at.is_(None),
+    )
+)
 NEXT_RUN = Statement(
     select(workflow_schedules.c.next_run_at).where(workflow_schedules.c.workflow_id == bindparam("workflow_id"))
 )
@@ -93,12 +101,31 @@ NEXT_RUN = Statement(
 
 async def put(tx: Transaction, workflow_id: str, version: int, workflow: Workflow, at: int) -> None:
     """A workflow that is deployed: its schedule in place of an earlier version's."""
-    schedule = workflow.schedule
-    if all(each is None for each in (schedule.every, schedule.cron, schedule.after, schedule.on)):
+    if not _starts_by_itself(workflow):
         await tx.run(_DROP, workflow_id=workflow_id)
         return
-    first = at if schedule.after is not None else next_run(workflow, at, at)
+    first = at if workflow.schedule.after is not None else next_run(workflow, at, at)
     await tx.run(_PUT, workflow_id=workflow_id, version=version, next_run_at=first, now=now())
+
+
+def _starts_by_itself(workflow: Workflow) -> bool:
+    schedule = workflow.schedule
+    return any(each is not None for each in (schedule.every, schedule.cron, schedule.after, schedule.on))
+
+
+async def announce(tx: Transaction, workflow_id: str, version: int) -> None:
+    """With the record of a deployment, whatever its schedule is: if nobody comes to `put` it, it is found forgotten."""
+    await tx.run(_PUT, workflow_id=workflow_id, version=version, next_run_at=None, now=now())
+
+
+def make_good(workflow_id: str, version: int, workflow: Workflow, at: int) -> tuple[Statement, Json] | None:
+    """What is to be written of one that was forgotten; nothing of one that waits for events."""
+    which = {"id_": workflow_id, "version_": version}
+    if not _starts_by_itself(workflow):
+        return DROP_FORGOTTEN, which
+    after = workflow.schedule.after
+    following = at + after if after is not None else next_run(workflow, at, at)
+    return None if following is None else (REMIND, which | {"next_run_at": following})
 
 
 async def drop(tx: Transaction, workflow_id: str) -> None:
@@ -191,11 +218,11 @@ class Schedules:
         for workflow_id, version in await self._parts.database.all(FORGOTTEN):
             try:
                 workflow = await self._parts.definitions.get(str(workflow_id), int(version))
+                write = make_good(str(workflow_id), int(version), workflow, now())
             except Fault:
                 continue
-            if workflow.schedule.after is not None:
-                row = {"id_": workflow_id, "version_": version, "next_run_at": now() + workflow.schedule.after}
-                self._parts.writer.of(str(workflow_id)).writes.append((REMIND, row))
+            if write is not None:
+                self._parts.writer.of(str(workflow_id)).writes.append(write)
         await self._parts.writer.flush()
 
     async def _look_for_changes(self) -> None:

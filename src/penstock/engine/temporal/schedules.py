@@ -123,16 +123,16 @@ class Schedules:
         return [str(row[0]) for row in rows]
 
     async def make_good(self) -> None:
-        """Those that run after the end of the last one, of which nobody said when that is."""
+        """Those of which nobody said when they run next."""
         for workflow_id, version in await self._database.all(schedules.FORGOTTEN):
             try:
                 workflow = await self._definitions.get(str(workflow_id), int(version))
+                write = schedules.make_good(str(workflow_id), int(version), workflow, now())
             except Fault:
                 continue
-            if workflow.schedule.after is not None:
-                at = now() + workflow.schedule.after
+            if write is not None:
                 async with self._database.transaction() as tx:
-                    await tx.run(schedules.REMIND, id_=workflow_id, version_=version, next_run_at=at)
+                    await tx.run(write[0], **write[1])
                 await self.tell(str(workflow_id))
 
     async def _run(self, workflow_id: str, row: Row, planned: int) -> int | None:

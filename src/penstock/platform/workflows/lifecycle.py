@@ -6,6 +6,7 @@ import msgspec
 import structlog
 
 from penstock.dsl.check import errors
+from penstock.engine.embedded import schedules
 from penstock.http.edge import Call
 from penstock.http.times import rfc3339
 from penstock.platform import audit
@@ -52,6 +53,8 @@ async def deploy(parts: Parts, call: Call, access: Access, if_match: str) -> Rec
                 errors=found,
             )
         await _set_status(tx, call, access, before, "active", before.version)
+        if parts.engine is not None:
+            await schedules.announce(tx, id_, before.version)
         event = NewEvent(id_, "workflow.deployed", data={"version": before.version})
         if parts.engine is None:
             await append(tx, events=[event])
@@ -73,6 +76,7 @@ async def stop(parts: Parts, call: Call, access: Access, if_match: str, request:
         was_stopped = before.status == "stopped"
         if not was_stopped:
             await _set_status(tx, call, access, before, "stopped", before.deployed_version)
+            await schedules.drop(tx, id_)
         event = [] if was_stopped else [NewEvent(id_, "workflow.stopped", data={"version": before.deployed_version})]
         if parts.engine is not None and request.cancel_running and (running := await count_unended(tx, id_)):
             await audit.by(tx, call, access, "execution.cancel", None, {"workflow_id": id_, "count": running})
@@ -134,5 +138,6 @@ async def _ask(parts: Parts, call: Call, access: Access, record: Record, asked: 
             # Whoever has changed its status since knows better.
             if now_.workflow.status == record.workflow.status:
                 await _set_status(tx, call, access, now_.workflow, "error", now_.workflow.deployed_version)
+                await schedules.drop(tx, record.workflow.id)
         reason = f": {error}" if isinstance(error, EngineRefused) else "; the server's log says why"
         raise BadGateway(f"the engine refused, so the workflow's status is error{reason}") from error
