@@ -53,11 +53,13 @@ class Listener:
         self._hidden: frozenset[str] = frozenset()
 
     def recall(self, rows: Iterable[tuple[int, str]]) -> None:
-        """What it consumed in an earlier life."""
+        """What it consumed in an earlier life. Some of that may have been offered to this one already."""
         self.consumed = [Received(number, self._sealed.read(text)) for number, text in rows]
-        decided = asyncio.get_running_loop().create_future()
-        decided.set_result(None)
-        self._seen = {received.number: decided for received in self.consumed}
+        for received in self.consumed:
+            self._early.pop(received.number, None)
+            decided = self._seen.setdefault(received.number, asyncio.get_running_loop().create_future())
+            if not decided.done():
+                decided.set_result(None)
 
     async def begin(self, kept: AsyncIterator[Offered], last: int) -> None:
         """First what was there before it listened, up to the last of it, then what has come meanwhile.
