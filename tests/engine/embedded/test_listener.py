@@ -57,9 +57,7 @@ async def test_what_comes_meanwhile_comes_in_its_order_and_once() -> None:
     assert decisions[8].done()
 
 
-async def test_what_was_consumed_in_an_earlier_life_is_not_taken_again_when_it_was_offered_before_that_was_known() -> (
-    None
-):
+async def test_what_was_consumed_in_an_earlier_life_is_not_taken_again_when_offered_before_that_was_known() -> None:
     listening = Listener(unused(), "execution", "/0", Sealed(unused(), "project", Secrets({})))
     decisions = {number: listening.offer(offered(number)) for number in (2, 3, 4)}
     listening.recall([(2, '{"id":"2"}')])
