@@ -311,20 +311,34 @@ async def guard(request: Request[Any, Any, Any]) -> None:
     need = ROUTES[scope["method"], scope["path_template"].removeprefix("/api/v1")]
     parts: Parts = request.app.state.platform
     _write_ids_small(scope["path_params"])
-    caller = await _caller(parts, scope["penstock"].header(b"authorization"), optional=need.anonymous)
-    if caller is None:
-        return
+    authorization = scope["penstock"].header(b"authorization")
     if need.resource is None:
-        scope["access"] = Access(caller)
+        caller = await _caller(parts, authorization, optional=need.anonymous)
+        if caller is not None:
+            scope["access"] = Access(caller)
         return
     id_ = scope["path_params"][need.param]
-    access = await resolve(parts.database, caller, need.resource, id_)
+    access = await _access(parts, authorization, need.resource, id_)
     if access is None:
         raise NotFound(f"there is no such {_word(need, scope['path_template'])}")
     scope["access"] = access
     scope["target"] = need.resource, id_
     if access.role is None or need.role is None or access.role < need.role:
         raise Denied(_explain(access.role, need))
+
+
+async def _access(parts: Parts, authorization: str, resource: Resource, id_: str) -> Access | None:
+    moment, key = parts.moment, (authorization, resource, id_)
+    access = moment.get(key)
+    if access is not None:
+        return access
+    turn = moment.begin()
+    caller = await _caller(parts, authorization, optional=False)
+    assert caller is not None  # noqa: S101 - it is not optional
+    access = await resolve(parts.database, caller, resource, id_)
+    if access is not None:
+        moment.keep(turn, key, access)
+    return access
 
 
 async def _caller(parts: Parts, authorization: str, *, optional: bool) -> Caller | None:
