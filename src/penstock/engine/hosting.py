@@ -15,7 +15,7 @@ from penstock.engine.host import ChildOf, Host, Json, Listening, Step
 from penstock.engine.performing import Performer
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.tasks.work import LogLevel, Performed, Work
-from penstock.engine.turns import turns
+from penstock.engine.turns import FIRST_TURN, turns
 from penstock.ids import uuid7
 
 MOST_STEPS = 100_000
@@ -39,7 +39,7 @@ class Hosting(Host):
         """What was under way when that ended, as far as this one has not come to it; None when nobody asked yet."""
         self._sequence = 0
         self._retries = 0
-        self._turn_began = 0.0
+        self._turn_ends = time.monotonic() + FIRST_TURN
 
     def now(self) -> int:
         return time.time_ns() // 1_000
@@ -81,13 +81,13 @@ class Hosting(Host):
         return earlier is not None and earlier.status == "running"
 
     def _turn_is_long(self) -> bool:
-        return time.monotonic() - self._turn_began > turns.length
+        return time.monotonic() > self._turn_ends
 
     async def _breathe(self) -> None:
         """A long walk without a call would keep everybody else waiting."""
         if self._turn_is_long():
             await turns.end()
-            self._turn_began = time.monotonic()
+            self._turn_ends = time.monotonic() + turns.length
 
     def _require_room(self) -> None:
         # Retries count: an attempt that is out of time when it begins has no step.

@@ -5,6 +5,8 @@ The loop looks at requests only when everybody who is ready has had a turn, so t
 
 import asyncio
 
+FIRST_TURN = 0.000_5
+"""Seconds that whoever begins may have before they are counted: most are done by then, and several begin at once."""
 _LONGEST = 0.005
 _SHORTEST = 0.000_1
 

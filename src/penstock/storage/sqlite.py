@@ -101,14 +101,18 @@ class SqliteDatabase(Database):
                 await self._begin()
                 self._shared = _SharedCommit()
             shared, transaction = self._shared, _SqliteTransaction(self._writer, self._thread)
-            self._writer.execute("SAVEPOINT one")
+            # The first is undone with all of it. SQLite copies each page that a savepoint could give back.
+            is_first = not shared.transactions
+            if not is_first:
+                self._writer.execute("SAVEPOINT one")
             try:
                 yield transaction
-                if transaction.is_long and not shared.transactions and not self._queued:
+                if transaction.is_long and is_first and not self._queued:
                     await to_its_end(self._finish(transaction))
                     return
                 await transaction.catch_up()
-                self._writer.execute("RELEASE one")
+                if not is_first:
+                    self._writer.execute("RELEASE one")
             except BaseException:
                 self._undo(shared)
                 raise
