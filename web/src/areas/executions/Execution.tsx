@@ -46,7 +46,7 @@ function One({ id }: { id: string }) {
     <Page
       full
       title={`${name ?? "Execution"} ${shortId(id)}`}
-      heading={<span className={styles["heading"]}>{name ?? <Skeleton width="10rem" />} <span className={styles["id"]}>{shortId(id)}</span></span>}
+      heading={<>{name ?? <Skeleton width="10rem" />} <span className={styles["id"]}>{shortId(id)}</span></>}
       crumbs={[
         ...(project.data ? [{ to: paths.project(project.data.id), label: project.data.name }] : []),
         ...(name ? [{ to: paths.workflow(workflowId), label: name }, { to: paths.workflowRuns(workflowId), label: "Executions" }] : []),

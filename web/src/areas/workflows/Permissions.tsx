@@ -49,7 +49,7 @@ export function Component() {
         rowKey={(row) => row.user.id}
         columns={[
           { key: "who", head: "Who", width: "minmax(9rem, 2fr)", cell: (row) => <span className={styles["person"]}><b>{row.user.display_name || row.user.email}{row.user.id === me.data?.id && " (you)"}</b><small>{row.user.email}</small></span> },
-          { key: "role", head: "May act as", width: "minmax(6rem, 1fr)", cell: (row) => <Badge tone={atLeast(row.role, "admin") ? "run" : "still"}>{row.role}</Badge> },
+          { key: "role", head: "Role", width: "minmax(6rem, 1fr)", cell: (row) => <Badge tone={atLeast(row.role, "admin") ? "run" : "still"}>{row.role}</Badge> },
           { key: "through", head: "Through", width: "minmax(8rem, 2fr)", wide: true, cell: (row) => row.through.map((one) => `${one.level === "workflow" ? "this workflow" : one.name}: ${one.role}${one.provider ? " (by mapping)" : ""}`).join(" · ") },
           {
             key: "actions", head: <span className="visually-hidden">Actions</span>, width: "3.5rem", align: "end",

@@ -1,6 +1,6 @@
 /** The definition as text beside its graph: each selects the other, and what is wrong is said as one types. */
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 
 import { asProblem } from "@/api/problem";
@@ -74,6 +74,8 @@ export function Component() {
     if (dirty && may("editor") && !saving) void save(base);
   };
 
+  useSaveKey(trySave);
+
   const latest = base.workflow;
   const changing = text !== settled || check.isFetching;
   return (
@@ -120,6 +122,21 @@ function Verdict({ valid, errors, changing, failed }: { valid: boolean | undefin
   if (valid === undefined) return <Badge>Checking…</Badge>;
   const words = valid ? <Badge tone="ok" icon="check">Valid</Badge> : <Badge tone="bad" icon="alert">{errors === 1 ? "1 problem" : `${errors} problems`}</Badge>;
   return <span className={changing ? styles["changing"] : undefined}>{words}</span>;
+}
+
+/** Ctrl-S saves wherever one is on the page: the browser would save the page. */
+function useSaveKey(save: () => void): void {
+  const now = useRef(save);
+  now.current = save;
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.defaultPrevented) return;
+      event.preventDefault();
+      now.current();
+    };
+    window.addEventListener("keydown", pressed);
+    return () => window.removeEventListener("keydown", pressed);
+  }, []);
 }
 
 /** A value once it has stayed the same for a while. */
