@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from penstock.engine.embedded import statements
+from penstock.engine.embedded.tenure import Tenure
 from penstock.storage import Statement
 from penstock.storage.platform_tables import steps
 from tests.conftest import Serve
@@ -185,6 +186,32 @@ async def test_what_was_asked_last_counts_also_when_another_server_asked_before(
 
             await came(seen_to)
             assert ("paused_at" in (await here.execution(id_))["metadata"]) == (last == "pause")
+
+
+async def test_what_is_asked_elsewhere_does_not_wait_for_a_cancellation_that_takes_its_time(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, over, cancel = asyncio.Event(), asyncio.Event(), Tenure.cancel
+
+    async def slowly(self: Tenure, execution_id: str) -> None:
+        begun.set()
+        await over.wait()
+        await cancel(self, execution_id)
+
+    monkeypatch.setattr(Tenure, "cancel", slowly)
+    async with shop(serve) as here:
+        workflow = await here.workflow("napper", "do: [{nap: {wait: {hours: 1}}}]")
+        doomed, other = [await here.trigger(workflow) for _ in range(2)]
+        await here.at(doomed, "nap")
+        database = database_of(here.scene.client)
+        async with database.transaction() as tx:
+            await tx.run(statements.ASK, id_=doomed, what="cancel")
+        await begun.wait()
+        async with database.transaction() as tx:
+            await tx.run(statements.ASK, id_=other, what="pause")
+        await here.paused(other)
+        over.set()
+        assert (await here.ended(doomed))["status"] == "cancelled"
 
 
 async def test_a_rerun_goes_on_from_the_step_and_performs_nothing_before_it_again(serve: Serve, peer: Peer) -> None:

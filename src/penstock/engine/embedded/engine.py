@@ -31,6 +31,7 @@ log = structlog.get_logger()
 
 _PATIENCE = 5.0
 _LOOK_EVERY = 0.05
+_AT_ONCE = 50  # executions that are cancelled
 
 
 class EmbeddedEngine:
@@ -143,8 +144,14 @@ class EmbeddedEngine:
         async with self._database.transaction() as tx:
             await schedules.drop(tx, workflow_id)
         if cancel_running:
-            for row in await self._database.all(statements.UNENDED_OF, workflow_id=workflow_id):
-                await self.cancel(str(row[0]))
+            rows = await self._database.all(statements.UNENDED_OF, workflow_id=workflow_id)
+            places = asyncio.Semaphore(_AT_ONCE)
+
+            async def cancel(execution_id: str) -> None:
+                async with places:
+                    await self.cancel(execution_id)
+
+            await asyncio.gather(*(cancel(str(row[0])) for row in rows))
         await self._wake()
 
     async def trigger(self, pending: Pending) -> None:

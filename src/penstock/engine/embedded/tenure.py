@@ -46,6 +46,7 @@ class Tenure:
         self._asked = asyncio.Event()
         self._preparing = Preparing(parts.definitions, self._prepared)
         self._dropping: dict[str, asyncio.Task[None]] = {}
+        self._cancelling: dict[str, asyncio.Task[None]] = {}
         self._all_taken_up = asyncio.Event()
         self._pausing = asyncio.Lock()
         self.taken_up: int | None = None
@@ -92,7 +93,7 @@ class Tenure:
         finally:
             # Nobody begins or is asked for anything any more; the writer writes until the others are done.
             writing, *others = tasks
-            await _ended(others)
+            await _ended([*others, *self._cancelling.values()])
             await self._wind_up()
             await _ended([writing])
             self._all_taken_up.set()  # whoever still waits for it learns that this turn is over
@@ -249,14 +250,26 @@ class Tenure:
     async def _see_to(self, execution_id: str, what: str) -> None:
         match what:
             case "cancel":
-                await self.cancel(execution_id)
+                self._cancel_aside(execution_id)
             case "pause" | "resume":
                 await self.see_to_pause(execution_id)
-                return
             case _:
                 if execution_id not in self and (execution := await self._find(execution_id)) is not None:
                     self.put(execution)
-        self._answered(execution_id, what)
+                self._answered(execution_id, what)
+
+    def _cancel_aside(self, execution_id: str) -> None:
+        """What is under way may take its time to end; others that are asked for something do not wait for it."""
+        if execution_id not in self._cancelling:
+            self._cancelling[execution_id] = asyncio.create_task(self._cancel_as_asked(execution_id))
+            self._cancelling[execution_id].add_done_callback(lambda _: self._cancelling.pop(execution_id, None))
+
+    async def _cancel_as_asked(self, execution_id: str) -> None:
+        try:
+            await self.cancel(execution_id)
+            self._answered(execution_id, "cancel")
+        except (StorageError, WriterEnded) as error:
+            log.warning("a cancellation waits for the database", execution_id=execution_id, error=str(error))
 
     def _answered(self, execution_id: str, what: str) -> None:
         answered = {"id_": execution_id, "what": what}
