@@ -169,6 +169,9 @@ async def test_a_project_at_work_goes_only_by_its_name_and_by_force(visit: Visit
     await dialog.get_by_role("checkbox").check()
     await delete.click()
     await expect(page).to_have_url(f"{site}/companies/{company['id']}")
+    links = page.get_by_role("navigation", name="Main")
+    await expect(links.get_by_role("link", name="Identity providers")).to_be_visible()
+    await expect(links.get_by_role("link", name="Secrets")).to_have_count(0)
     assert person.http.get(f"/api/v1/projects/{project['id']}").status_code == 404
 
 

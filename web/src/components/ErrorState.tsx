@@ -1,5 +1,7 @@
+import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
+import { meQuery } from "@/api/me";
 import { asProblem, type Problem, wordsOf } from "@/api/problem";
 import { Button } from "./Button";
 import styles from "./ErrorState.module.css";
@@ -28,6 +30,7 @@ export function ErrorState({ error, onRetry, children }: { error: unknown; onRet
       <h2>{problem.title}</h2>
       {problem.detail && <p>{sentence(problem.detail)}</p>}
       {advice(problem) && <p className="muted">{advice(problem)}</p>}
+      {problem.status === 403 && <As />}
       <div className="row">
         {onRetry && <Button icon="refresh" onClick={onRetry}>Try again</Button>}
         {children}
@@ -35,6 +38,12 @@ export function ErrorState({ error, onRetry, children }: { error: unknown; onRet
       {problem.requestId && <p className={styles["id"]}>Request <code>{problem.requestId}</code></p>}
     </div>
   );
+}
+
+/** Who has two accounts may have come with the other one. */
+function As() {
+  const me = useQuery(meQuery);
+  return me.data ? <p className="muted">You are signed in as {me.data.email}.</p> : null;
 }
 
 /** Beside a form that was refused. */

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 import { useNavigate } from "react-router";
 
 import { Button, DeleteDialog, Section, toast } from "@/components";
+import { useScope } from "@/frame/scope";
 import type { Place } from "./access";
 import styles from "./Team.module.css";
 
@@ -18,6 +19,7 @@ export function DangerZone({ place, own, remove, then, children }: {
   const [open, setOpen] = useState(false);
   const cache = useQueryClient();
   const navigate = useNavigate();
+  const { place: at, enter } = useScope();
   const mine = own === "owner";
   return (
     <Section title={`Delete the ${place.word}`}>
@@ -37,6 +39,8 @@ export function DangerZone({ place, own, remove, then, children }: {
           toast(`${place.name} was deleted`);
           for (const key of ["companies", "organizations", "projects"]) await cache.invalidateQueries({ queryKey: [key] });
           cache.removeQueries({ queryKey: [place.kind, place.id] });
+          // Else the links of what is gone stay beside the page.
+          enter({ company: at.company === place.id ? null : at.company, project: null });
         }}
       >
         {children}
