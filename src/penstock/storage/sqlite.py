@@ -35,7 +35,7 @@ from penstock.storage.slow import SlowReads
 from penstock.storage.statement import Statement
 
 _MANY = 16  # rows; fewer are written sooner than a thread has its turn
-_LENGTHS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 _Filled = tuple[str, list[Any]]
 """A statement and its parameters."""
 _LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT", "SQLITE_PROTOCOL")

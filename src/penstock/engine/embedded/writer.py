@@ -228,9 +228,10 @@ class Writer:
         """Until somebody waits for it, and whoever is ready in this very moment has put what they have, too: what an
         execution does up to its next wait is one write. But not until all wait: while these are written, others
         compute."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_LONGEST_UNWANTED):
-                await self._wanted.wait()
+        if not self._wanted.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LONGEST_UNWANTED):
+                    await self._wanted.wait()
         until = time.monotonic() + _LONGEST_GATHERING
         while self._gathering.waited_for < _MANY and time.monotonic() < until:
             puts = self._puts
