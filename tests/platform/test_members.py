@@ -237,6 +237,9 @@ async def test_an_outsider_with_a_real_id_is_refused_and_learns_nothing_more(acm
 
 async def test_anyone_may_remove_themselves_but_only_an_admin_others(acme: Acme) -> None:
     assert await acme("viewer", "DELETE", acme.member("editor")) == 403
+    nobody = f"/companies/{acme.company}/members/{uuid7()}"
+    assert await acme("viewer", "DELETE", nobody) == 403, "and learns nothing of who is there"
+    assert await acme("admin", "DELETE", nobody) == 404
     assert await acme("editor", "DELETE", acme.member("viewer")) == 403
     assert await acme("viewer", "DELETE", acme.member("viewer")) == 204
     assert await acme("viewer", "GET", f"/companies/{acme.company}") == 403
