@@ -14,7 +14,7 @@ type Row = Execution & { workflow?: Schema<"OfWorkflow"> };
 
 const STARTED: Column<Row> = { key: "started", head: "Started", width: "minmax(9.2rem, 1.2fr)", cell: (row) => <><Link to={paths.execution(row.id)}><Time at={whenOf(row)} /></Link><What row={row} /></> };
 const STATUS: Column<Row> = { key: "status", head: "Status", width: "minmax(9rem, 1fr)", cell: (row) => <Status status={row.status} /> };
-const BY: Column<Row> = { key: "trigger", head: "By", width: "minmax(7rem, 1fr)", wide: true, cell: (row) => row.triggered_by ? <Who person={row.triggered_by} /> : (TRIGGERS[row.trigger_type] ?? row.trigger_type) };
+const BY: Column<Row> = { key: "trigger", head: "By", width: "minmax(8rem, 1fr)", wide: true, cell: (row) => row.triggered_by ? <Who person={row.triggered_by} /> : (TRIGGERS[row.trigger_type] ?? row.trigger_type) };
 const VERSION: Column<Row> = { key: "version", head: "Version", width: "minmax(5rem, 0.5fr)", align: "end", wide: true, cell: (row) => row.version };
 const TOOK: Column<Row> = { key: "duration", head: "Took", width: "minmax(5.6rem, 0.8fr)", align: "end", wide: true, cell: (row) => <Duration ms={row.duration_ms} /> };
 
