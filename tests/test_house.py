@@ -33,6 +33,8 @@ APART = (
     ("accounts.saml", "http"),
 )
 FOREIGN = (("accounts.oauth", "litestar"), ("accounts.saml", "litestar"), ("storage", "litestar"))
+# What differs between processes. One that is copied after it has loaded shares with its copy what it drew by then.
+CHANCE = {"token_bytes", "token_hex", "token_urlsafe", "urandom", "getpid", "uuid1", "uuid4", "uuid7"}
 NO_NAMES = {"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"}
 
 
@@ -94,6 +96,34 @@ def silent_modules(source: Path) -> list[str]:
         for _, path in modules(source)
         if path.stat().st_size and not ast.get_docstring(ast.parse(path.read_text("utf-8")))
     ]
+
+
+def drawn_when_loaded(source: Path) -> list[str]:
+    return [
+        f"{name}: {ast.unparse(call)}"
+        for name, path in modules(source)
+        for call in _calls_when_loaded(ast.parse(path.read_text("utf-8")))
+        if ast.unparse(call.func).rpartition(".")[2] in CHANCE
+    ]
+
+
+def _calls_when_loaded(node: ast.AST) -> Iterator[ast.Call]:
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(inner, ast.Call):
+            yield inner
+        yield from _calls_when_loaded(inner)
+
+
+def test_nobody_draws_when_loaded_who_they_are() -> None:
+    assert drawn_when_loaded(SOURCE) == []
+
+
+@pytest.mark.parametrize("line", ["ME = secrets.token_hex(8)", "class A:\n    me = f'{uuid.uuid4().hex}-a'"])
+def test_who_draws_when_loaded_is_found(tmp_path: Path, line: str) -> None:
+    (tmp_path / "x.py").write_text(line + "\n\ndef f():\n    return uuid7()\n")
+    assert len(drawn_when_loaded(tmp_path)) == 1
 
 
 def test_imports_run_downward_only() -> None:
