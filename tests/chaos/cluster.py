@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -119,18 +119,6 @@ class TemporalStorm(Storm):
         self.deaths.append((told, now()))
 
     # The end
-
-    async def end(self, unended: Callable[[], Awaitable[int]]) -> None:
-        await self.all_work()
-        await self._ticked()
-        await super().end(unended)
-
-    async def _ticked(self) -> None:
-        """Once at least, however busy the machine was: else nothing would be said of schedules."""
-        runs, until = f"/workflows/{self.workflows['tick']}/executions", time.monotonic() + PATIENCE
-        while not (await self._client.get(runs, params={"page_size": 1})).json().get("items"):
-            assert time.monotonic() < until, "nothing was started by its schedule"
-            await asyncio.sleep(0.1)
 
     async def stop(self) -> None:
         await self.all_work()

@@ -59,9 +59,8 @@ class People:
     async def trigger(self, kind: str, n: int) -> str:
         """With the same key, however often."""
         key = f"{kind}-{n}"
-        answer = await self._until_answered(
+        answer = await self.until_answered(
             f"/workflows/{self._workflows[kind]}/trigger",
-            _ANSWERED,
             json={"trigger_data": {"n": n}},
             headers={"Idempotency-Key": key},
         )
@@ -72,9 +71,9 @@ class People:
     async def _ask(self, execution_id: str, what: str) -> None:
         """From when it is acknowledged, nobody need ask any more."""
         await asyncio.sleep(self._random.uniform(0, 0.5))
-        await self._until_answered(f"/executions/{execution_id}/{what}", _ANSWERED | {_ENDED})
+        await self.until_answered(f"/executions/{execution_id}/{what}", _ANSWERED | {_ENDED})
 
-    async def _until_answered(self, path: str, answers: frozenset[int], **request: object) -> httpx.Response:
+    async def until_answered(self, path: str, answers: frozenset[int] = _ANSWERED, **request: object) -> httpx.Response:
         ends = time.monotonic() + PATIENCE
         while True:
             assert time.monotonic() < ends, f"{path} was never answered"

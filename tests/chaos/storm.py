@@ -198,14 +198,21 @@ class Storm:
         """Nothing new; what is under way has its time."""
         await self.all_work()
         for name in SCHEDULED:
-            answer = await self._client.post(f"/workflows/{self.workflows[name]}/stop")
-            assert answer.status_code == 200, answer.text
+            await self._has_run(name)
+            await self._people.until_answered(f"/workflows/{self.workflows[name]}/stop")
         ends = time.monotonic() + PATIENCE
         while (left := await unended()) > 0:
             assert time.monotonic() < ends, f"{left} executions do not end"
             await asyncio.sleep(0.1)
         for follower in self._followers:
             await follower.has_heard_all()
+
+    async def _has_run(self, name: str) -> None:
+        """Once at least, however busy the machine was: else nothing would be said of schedules."""
+        runs, until = f"/workflows/{self.workflows[name]}/executions", time.monotonic() + PATIENCE
+        while not (await self._client.get(runs, params={"page_size": 1})).json().get("items"):
+            assert time.monotonic() < until, f"{name} was not started by its schedule"
+            await asyncio.sleep(0.1)
 
 
 def _since_when_it_runs(server: Server) -> int:
