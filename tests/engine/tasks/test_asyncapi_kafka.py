@@ -223,7 +223,10 @@ async def test_who_is_cancelled_while_a_group_gathers_leaves_nothing_behind(clus
         listening.cancel()
         with pytest.raises(asyncio.CancelledError):
             await listening
-        assert asyncio.all_tasks() == before
+        # It is waited for, but not for ever: on a busy machine the library takes longer.
+        async with asyncio.timeout(60):
+            while asyncio.all_tasks() != before:
+                await asyncio.sleep(0.01)
 
 
 async def test_an_answer_without_end_is_refused(tmp_path: Path) -> None:
