@@ -24,6 +24,7 @@ from aiokafka.errors import (
     UnknownTopicOrPartitionError,
     UnsupportedSaslMechanismError,
 )
+from aiokafka.protocol.commit import OffsetCommitRequest
 from aiokafka.protocol.metadata import MetadataRequest
 
 from penstock.engine import faults
@@ -90,8 +91,9 @@ class Cluster(AIOKafkaClient):  # type: ignore[misc]
         try:
             return await super().send(node_id, request, group=group)
         except KafkaError:
-            if self._left or self._lost.done():
-                raise asyncio.CancelledError from None  # nobody waits for this any more, not even to learn how it ended
+            # The library goes on with this one when who asked for it has left: nobody would hear how it ended.
+            if isinstance(request, OffsetCommitRequest) and (self._left or self._lost.done()):
+                raise asyncio.CancelledError from None
             raise
 
     async def look_for(self, topic: str) -> None:
