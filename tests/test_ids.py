@@ -34,10 +34,9 @@ FORKING = """
 import os
 from penstock.ids import uuid7
 uuid7()
-child = os.fork()
+if child := os.fork():
+    os.waitpid(child, 0)  # else what the two write would mix
 print("\\n".join(uuid7()[15:] for _ in range(500)), flush=True)
-if child:
-    os.waitpid(child, 0)
 """
 
 
