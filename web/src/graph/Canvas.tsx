@@ -5,6 +5,7 @@ import { MiniMap, ReactFlow, ReactFlowProvider, useReactFlow } from "@xyflow/rea
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 
 import { IconButton } from "@/components";
+import { Cursor } from "./cursor";
 import styles from "./Graph.module.css";
 import type { GraphProps } from "./index";
 import { type Box, type Layout, layoutOf } from "./layout";
@@ -56,10 +57,11 @@ function Drawing({ graph, states, selected = null, onSelect, label, onList }: Gr
   const view = useView(frame, layout, graph, selected);
   const large = graph.nodes.length > LARGE;
 
-  const move = (step: number) => {
-    const at = tasks.findIndex((task) => task.reference === selected);
-    const next = tasks[at < 0 ? (step > 0 ? 0 : tasks.length - 1) : Math.min(tasks.length - 1, Math.max(0, at + step))];
-    if (next) onSelect?.(next.reference);
+  const [cursor] = useState(() => new Cursor());
+  useEffect(() => cursor.shown(selected), [cursor, selected]);
+  const move = (step: 1 | -1) => {
+    const next = cursor.move(tasks.map((task) => task.reference), step);
+    if (next !== undefined) onSelect?.(next);
   };
   const keys: Record<string, () => void> = {
     ArrowDown: () => move(1),
