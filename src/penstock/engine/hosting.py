@@ -60,10 +60,11 @@ class Hosting(Host):
         return await self._performer.jq.violations(schema, data)
 
     async def begin(self, position: str, task: Task, attempt: int) -> Step:
-        if not self._is_under_way(position):
-            await self._gate()
         if self._turn_is_long():
             await self._breathe()
+        # Last: whoever passes begins at once, and is not paused in between.
+        if not self._is_under_way(position):
+            await self._gate()
         earlier = self._earlier.pop(position, None) if self._earlier else None
         if earlier is not None and earlier.status != "cancelled":
             earlier.task = task

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from penstock.engine.embedded import statements
+from penstock.engine.embedded.host import EmbeddedHost
 from penstock.engine.embedded.tenure import Tenure
 from penstock.storage import Statement
 from penstock.storage.platform_tables import steps
@@ -168,6 +169,30 @@ async def test_who_is_paused_finishes_what_is_under_way_also_after_a_restart(ser
         assert [each["step_name"] for each in await there.steps(id_)] == ["inside", "ask"]
         assert (await there.post(f"/executions/{id_}/resume")).status_code == 200
         assert (await there.ended(id_))["output_data"] == {"done": True}
+
+
+async def test_who_is_paused_between_two_steps_begins_none_of_them(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shop(serve) as here:
+        turns: list[str] = []
+
+        async def paused_meanwhile(host: EmbeddedHost) -> None:
+            turns.append(host.execution_id)
+            if len(turns) == 2:
+                assert (await here.post(f"/executions/{host.execution_id}/pause")).status_code == 200
+
+        monkeypatch.setattr(EmbeddedHost, "_turn_is_long", lambda _: True)
+        monkeypatch.setattr(EmbeddedHost, "_breathe", paused_meanwhile)
+        workflow = await here.workflow("two", "do: [{one: {set: {n: 1}}}, {other: {set: {n: 2}}}]")
+        id_ = await here.trigger(workflow)
+        await here.paused(id_)
+        assert (await here.post(f"/executions/{id_}/resume")).status_code == 200
+        await here.ended(id_)
+        told = (await here.owner.get(f"/workflows/{workflow}/events?page_size=100")).json()["items"]
+        wanted = {"task.created", "workflow.suspended", "workflow.resumed"}
+        types = [each["type"] for each in sorted(told, key=lambda each: each["id"]) if each["type"] in wanted]
+        assert types == ["task.created", "workflow.suspended", "workflow.resumed", "task.created"]
 
 
 async def test_what_was_asked_last_counts_also_when_another_server_asked_before(serve: Serve) -> None:

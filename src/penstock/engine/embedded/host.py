@@ -259,7 +259,7 @@ class EmbeddedHost(Hosting):
         await self._parts.writer.flush(self.execution_id)
 
     async def _gate(self) -> None:
-        if not self._going_on.is_set():
+        while not self._going_on.is_set():  # it may be paused anew before it has gone on
             with self._parts.slots.lent(self.execution_id):
                 await self._going_on.wait()
 
