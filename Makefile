@@ -41,10 +41,10 @@ test: ## set up what is needed, then run every test
 # What tests need besides Python's packages, and the console's own tests, when something of it has changed since.
 ready: $(CONSOLE) $(NODE_PEERS) chromium $(WEB_TESTED)
 
-# No more than two: a change that breaks more than that is no accident.
-again: ## try once more, alone, the one or two tests that have failed
+# No more than ten: a change that breaks more than that is no accident.
+again: ## try once more, alone, the few tests that have failed
 	@$(BIN)/python -c 'import json, sys; failed = json.load(open(".pytest_cache/v/cache/lastfailed")); \
-	  print("Tried once more, alone:", *failed, sep="\n  "); sys.exit(len(failed) > 2)'
+	  print("Tried once more, alone:", *failed, sep="\n  "); sys.exit(len(failed) > 10)'
 	@$(BIN)/pytest --last-failed --last-failed-no-failures=none
 
 $(WEB_TESTED): $(WEB_SOURCES) $(WEB_PACKAGES)

@@ -13,13 +13,15 @@ from penstock.ids import uuid4, uuid7
 MANY = 10_000
 
 
-@pytest.mark.parametrize(("made", "version"), [(uuid7, 7), (uuid4, 4)])
-def test_each_is_a_uuid_of_its_version_and_no_two_are_the_same(made: Callable[[], str], version: int) -> None:
+@pytest.mark.parametrize(("made", "version", "counted"), [(uuid7, 7, 12), (uuid4, 4, 0)])
+def test_each_is_a_uuid_of_its_version_and_no_two_are_the_same(
+    made: Callable[[], str], version: int, counted: int
+) -> None:
     ids = [uuid.UUID(made()) for _ in range(MANY)]
     assert {(each.version, each.variant) for each in ids} == {(version, uuid.RFC_4122)}
     assert len(set(ids)) == MANY
-    # Every bit that is free is drawn.
-    drawn = (2**62 - 1) | (2**12 - 1) << 64
+    # Every bit that is free is drawn, but for those that count.
+    drawn = (2**62 - 1) | (2 ** (12 - counted) - 1) << 64
     for bit in (bit for bit in range(80) if drawn >> bit & 1):
         assert {each.int >> bit & 1 for each in ids} == {0, 1}
 
@@ -30,13 +32,21 @@ def test_an_id_of_version_7_begins_with_its_millisecond() -> None:
     assert before <= milliseconds <= time.time_ns() // 1_000_000
 
 
+def test_ids_of_version_7_are_in_the_order_in_which_they_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = (moment for moment in range(1_700_000_000_000, 1_700_000_000_010) for _ in range(1_000))
+    monkeypatch.setattr(time, "time_ns", lambda: next(moments) * 1_000_000)
+    ids = [uuid7() for _ in range(MANY)]
+    assert ids == sorted(ids)
+    assert len(set(ids)) == MANY
+
+
 FORKING = """
 import os
 from penstock.ids import uuid7
 uuid7()
 if child := os.fork():
     os.waitpid(child, 0)  # else what the two write would mix
-print("\\n".join(uuid7()[15:] for _ in range(500)), flush=True)
+print("\\n".join(uuid7()[18:] for _ in range(500)), flush=True)
 """
 
 

@@ -3,13 +3,16 @@
 import os
 import re
 import time
+from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import cycle
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _VERSION_7 = (7 << 76) | (2 << 62)
 _FREE = ~((0xF << 76) | (0x3 << 62))
 # The digit that begins with the variant, from any other: two of its bits are free.
 _VARIANTS = str.maketrans("0123456789abcdef", "89ab" * 4)
+_COUNTED = tuple(f"{n:03x}" for n in range(1 << 12))
 _DRAWN = 256
 _tails: list[str] = []
 # A copy of this process must not come to the same ids.
@@ -21,14 +24,16 @@ def is_uuid(text: str) -> bool:
 
 
 def uuid7() -> str:
-    """A UUID of version 7 (RFC 9562): 48 bits of milliseconds, the rest random."""
-    return _head(time.time_ns() // 1_000_000) + _tail()
+    """A UUID of version 7 (RFC 9562): 48 bits of milliseconds, 12 that count what this process makes in one, so that
+    ids are in the order in which they were made, and 62 of chance."""
+    head, counted = _moment(time.time_ns() // 1_000_000)
+    return head + next(counted) + _tail()[3:]
 
 
 @lru_cache(maxsize=1)  # many are made in the same millisecond
-def _head(milliseconds: int) -> str:
+def _moment(milliseconds: int) -> tuple[str, Iterator[str]]:
     text = f"{milliseconds:012x}"
-    return f"{text[:8]}-{text[8:]}-7"
+    return f"{text[:8]}-{text[8:]}-7", cycle(_COUNTED)
 
 
 def uuid4() -> str:

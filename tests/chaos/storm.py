@@ -202,7 +202,7 @@ class Storm:
             await self._people.until_answered(f"/workflows/{self.workflows[name]}/stop")
         ends = time.monotonic() + PATIENCE
         while (left := await unended()) > 0:
-            assert time.monotonic() < ends, f"{left} executions do not end"
+            assert time.monotonic() < ends, f"{left} executions or events do not end"
             await asyncio.sleep(0.1)
         for follower in self._followers:
             await follower.has_heard_all()

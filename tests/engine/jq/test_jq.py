@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ def children() -> set[int]:
     """The worker processes of this one."""
     found = set()
     for task in Path("/proc/self/task").iterdir():
-        found |= {int(pid) for pid in (task / "children").read_text().split() if _is_worker(int(pid))}
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+            found |= {int(pid) for pid in (task / "children").read_text().split() if _is_worker(int(pid))}
     return found
 
 
