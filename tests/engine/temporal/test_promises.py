@@ -46,6 +46,7 @@ def serve(serve: Serve, database_url: str, on_temporal: dict[str, str]) -> Serve
 
 test_cancelled_call = test_control.test_a_cancelled_call_is_aborted_and_its_step_says_so
 test_rerun = test_control.test_a_rerun_goes_on_from_the_step_and_performs_nothing_before_it_again
+test_rerun_in_fork = test_control.test_a_rerun_comes_to_its_step_whatever_another_branch_did_meanwhile
 test_child_s_fault = test_subflows.test_a_fault_of_the_child_is_the_step_s_fault_and_a_cancelled_child_is_one_too
 test_child_s_end = test_subflows.test_a_child_ends_with_its_parent_unless_nobody_waits_for_it
 test_every_listener = test_events.test_every_listener_gets_an_event_once_and_those_of_other_projects_never
