@@ -1,13 +1,16 @@
 """Events in over HTTP: the three ways of CloudEvents, and what is refused."""
 
+import asyncio
 from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
-from penstock.storage import Statement
-from penstock.storage.engine_tables import inbox
+from penstock.platform.events.keys import sweep_keys
+from penstock.platform.idempotency import KEY_LIVES
+from penstock.storage import Database, Statement
+from penstock.storage.engine_tables import event_keys, inbox
 from tests.conftest import Serve
 from tests.platform.scene import set_up
 
@@ -24,6 +27,8 @@ _BINARY = {
     "ce-shop": "B%C3%BCro",
 }
 _STORED = Statement(select(inbox.c.event).order_by(inbox.c.id))
+_KEYS = Statement(select(event_keys.c.project_id))
+_A_DAY_AGO = Statement(update(event_keys).values(received_at=event_keys.c.received_at - KEY_LIVES - 1))
 
 
 def _body(data: Any) -> bytes:
@@ -103,3 +108,35 @@ async def test_without_an_engine_an_event_is_refused_and_not_kept_for_nobody(ser
         scene = await set_up(client)
         answer = await scene.owner.post(f"/projects/{scene.project['id']}/events", _EVENT, headers=_ONE)
         assert answer.status_code == 409
+
+
+async def test_a_request_that_is_repeated_with_its_key_brings_its_events_once(serve: Serve) -> None:
+    async with serve(engine="embedded") as client:
+        scene = await set_up(client)
+        place = f"/projects/{scene.project['id']}/events"
+        key = {"idempotency-key": "order-17"}
+        for events in ([_EVENT, _EVENT], [dict(reversed(_EVENT.items())), _EVENT]):
+            repeated = await asyncio.gather(
+                *(scene.owner.post(place, headers=_MANY | key, content=_body(events)) for _ in range(4))
+            )
+            assert {answer.status_code for answer in repeated} == {202}
+            assert {answer.text for answer in repeated} == {'{"accepted":2}'}
+        others = await scene.owner.post(place, headers=_ONE | key, content=_body(_EVENT))
+        assert (others.status_code, "new key" in others.json()["detail"]) == (409, True)
+        unreadable = await scene.owner.post(place, headers=_ONE | {"idempotency-key": "or der"}, content=_body(_EVENT))
+        assert unreadable.status_code == 400
+        another = (await scene.owner.post(f"/organizations/{scene.company['id']}/projects", {"name": "B"})).json()
+        elsewhere = f"/projects/{another['id']}/events"
+        assert (await scene.owner.post(elsewhere, headers=_ONE | key, content=_body(_EVENT))).status_code == 202
+        assert len(await scene.parts.database.all(_STORED)) == 3
+
+        await _a_day_later(scene.parts.database)
+        assert (await scene.owner.post(place, headers=_ONE | key, content=_body(_EVENT))).status_code == 202
+        assert len(await scene.parts.database.all(_STORED)) == 4
+        await sweep_keys(scene.parts.database)
+        assert [row[0] for row in await scene.parts.database.all(_KEYS)] == [scene.project["id"]]
+
+
+async def _a_day_later(database: Database) -> None:
+    async with database.transaction() as tx:
+        await tx.run(_A_DAY_AGO)

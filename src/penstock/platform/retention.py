@@ -7,6 +7,7 @@ from sqlalchemy import bindparam, delete, func, insert, literal, select
 
 from penstock.engine.embedded.retention import sweep_executions, sweep_inbox
 from penstock.platform.audit.counting import DAY
+from penstock.platform.events.keys import sweep_keys
 from penstock.platform.recurring import Recurring
 from penstock.storage import Statement, StorageError, Transaction, now
 from penstock.storage.platform_tables import audit_counts, audit_entries, audit_retention
@@ -50,6 +51,7 @@ class Retention(Recurring):
         if self._settings.execution_retention:
             await sweep_executions(self._database, now() - self._settings.execution_retention * 1_000_000)
         await sweep_inbox(self._database)
+        await sweep_keys(self._database)
         if self._settings.audit_retention:
             older_than = now() - self._settings.audit_retention * 1_000_000
             while await self._database.one(_ANY_OLD, older_than=older_than) is not None:

@@ -57,6 +57,17 @@ inbox = Table(
     sqlite_autoincrement=True,
 )
 
+# Requests that brought events and had a key: repeated within a day, they bring nothing more.
+event_keys = Table(
+    "event_keys",
+    metadata,
+    Column("project_id", Id, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("digest", Text, nullable=False),
+    Column("received_at", BigInteger, nullable=False),
+    Index(None, "received_at"),
+)
+
 # What each listening step has consumed: an event once for each of them.
 consumed_events = Table(
     "consumed_events",

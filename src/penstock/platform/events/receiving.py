@@ -15,6 +15,8 @@ from penstock.http.openapi import answer, problems
 from penstock.platform import audit
 from penstock.platform.access import access_of, guard
 from penstock.platform.events.cloudevents import read_events
+from penstock.platform.events.keys import is_new
+from penstock.platform.idempotency import key_of, parameter
 from penstock.platform.parts import parts_of
 from penstock.problems import Conflict, RateLimited
 from penstock.storage import Statement
@@ -61,6 +63,7 @@ class _Receive(Operation):
             },
             required=True,
         )
+        self.parameters = [*(self.parameters or []), parameter()]
 
 
 @post(
@@ -70,15 +73,16 @@ class _Receive(Operation):
     summary="Send events to the workflows of a project",
     description=(
         "CloudEvents 1.0: structured, in a batch, or binary (`ce-` headers). Each is consumed once by each `listen` and"
-        " `schedule.on` that it matches, and kept for a while for those that listen later."
+        " `schedule.on` that it matches, and kept for a while for those that listen later. With an `Idempotency-Key`,"
+        " repeating the request within 24 hours stores nothing more."
     ),
     status_code=202,
     operation_class=_Receive,
     responses={202: answer(dict[str, int], "Stored; whoever listens is told.", {"accepted": 1})}
     | problems(
-        (400, "Not a CloudEvent."),
+        (400, "Not a CloudEvent, or the key is not valid."),
         (404, "There is no such project."),
-        (409, "This server runs no workflows."),
+        (409, "This server runs no workflows, or the key was used with other events."),
         (413, "Too large."),
         (415, "Not the media type of a CloudEvent."),
         (429, "Too many events wait for somebody who listens."),
@@ -86,7 +90,7 @@ class _Receive(Operation):
 )
 async def receive(request: Request[Any, Any, Any], id: FromPath[str]) -> Answer:  # noqa: A002
     parts, call, access = parts_of(request), call_of(request), access_of(request)
-    headers = {name.lower(): value for name, value in request.headers.items()}
+    key, headers = key_of(call), {name.lower(): value for name, value in request.headers.items()}
     events = read_events(headers, await read_body(request))
     if parts.engine is None:
         raise Conflict("this server has no engine (setting `engine`), so nobody would ever consume an event")
@@ -97,11 +101,14 @@ async def receive(request: Request[Any, Any, Any], id: FromPath[str]) -> Answer:
             retry_after=_COME_BACK,
         )
     types = sorted({str(event["type"]) for event in events})[:_MOST_NAMED]
+    accepted = json({"accepted": len(events)}, status=202)
     async with parts.database.transaction() as tx:
+        if key is not None and not await is_new(tx, id, key, events):
+            return accepted
         await audit.by(tx, call, access, "event.receive", id, {"count": len(events), "types": types})
         await parts.engine.receive(tx, id, events)
     await parts.engine.received()
-    return json({"accepted": len(events)}, status=202)
+    return accepted
 
 
 HANDLERS = [receive]

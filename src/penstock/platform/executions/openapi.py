@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from litestar.openapi.spec import OpenAPIMediaType, Operation, Parameter, RequestBody, Schema
+from litestar.openapi.spec import OpenAPIMediaType, Operation, RequestBody, Schema
 from litestar.openapi.spec.enums import OpenAPIType
+
+from penstock.platform.idempotency import parameter
 
 _ID = "0192d3a4-5b6c-7d8e-9f00-112233445566"
 _AT, _LATER = "2026-01-31T12:00:00.000000Z", "2026-01-31T12:00:01.500000Z"
@@ -63,10 +65,4 @@ class TRIGGER(Operation):
             content={"application/json": OpenAPIMediaType(schema=schema, example={"trigger_data": {"order": 17}})},
             required=False,
         )
-        key = Parameter(
-            name="Idempotency-Key",
-            param_in="header",
-            description="1 to 255 visible ASCII characters.",
-            schema=Schema(type=OpenAPIType.STRING, min_length=1, max_length=255, examples=["order-17"]),
-        )
-        self.parameters = [*(self.parameters or []), key]
+        self.parameters = [*(self.parameters or []), parameter()]

@@ -13,6 +13,7 @@ from penstock.platform.access import access_of, guard, resolve
 from penstock.platform.executions import lists, queries, rules
 from penstock.platform.executions.openapi import EXECUTION, LISTED, TRIGGER
 from penstock.platform.executions.rules import Trigger
+from penstock.platform.idempotency import key_of
 from penstock.platform.paging import Page, included, period, query_of
 from penstock.platform.parts import parts_of
 from penstock.platform.texts import invalid
@@ -56,10 +57,9 @@ _INCLUDE: Fields = {"include": ("triggered_by", "`triggered_by`: with the user w
 )
 async def trigger(request: Req, id: FromPath[str]) -> Answer:  # noqa: A002
     call = call_of(request)
-    key = call.headers.get(b"idempotency-key")
-    key_text = rules.valid_key(None if key is None else key.decode("latin-1"))
+    key = key_of(call)
     body = await read_optional_json(request, Trigger)
-    done = await rules.trigger(parts_of(request), call, access_of(request), body, key_text)
+    done = await rules.trigger(parts_of(request), call, access_of(request), body, key)
     response = json(done.execution, status=201 if done.created else 200)
     response.headers.append((b"location", f"/api/v1/executions/{done.execution.id}".encode()))
     return response

@@ -18,9 +18,10 @@ from penstock.platform.executions import queries
 from penstock.platform.executions.arrivals import Arrival, Unchecked
 from penstock.platform.executions.cancelling import end_cancelled
 from penstock.platform.executions.queries import Execution, execution_from
+from penstock.platform.idempotency import KEY_LIVES
 from penstock.platform.parts import Parts
 from penstock.platform.texts import invalid
-from penstock.problems import BadGateway, Conflict, Invalid, NotFound, TooLarge, Unprocessable
+from penstock.problems import BadGateway, Conflict, NotFound, TooLarge, Unprocessable
 from penstock.storage import Database, Row, StorageError, Transaction, now
 from penstock.storage.database import Reader
 from penstock.streams import STATUSES, ExecutionChange, append
@@ -28,8 +29,6 @@ from penstock.streams import STATUSES, ExecutionChange, append
 log = structlog.get_logger()
 
 _MOST_DATA = 256 * 1024
-_KEY = re.compile(r"[\x21-\x7e]{1,255}")
-_KEY_LIVES = 24 * 3600 * 1_000_000
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -40,13 +39,6 @@ class Trigger(msgspec.Struct, forbid_unknown_fields=True):
 class Triggered(msgspec.Struct, frozen=True):
     execution: Execution
     created: bool
-
-
-def valid_key(text: str | None) -> str | None:
-    """The value of the header `Idempotency-Key`, if there is one."""
-    if text is not None and not _KEY.fullmatch(text):
-        raise Invalid("Idempotency-Key: expected 1 to 255 visible ASCII characters")
-    return text
 
 
 def valid_data(value: Any) -> str:
@@ -132,7 +124,7 @@ async def _triggered_once(parts: Parts, call: Call, access: Access, data: str, k
 
 
 async def _made_before(tx: Transaction, workflow_id: str, key: str, data: str) -> Execution | None:
-    row = await tx.one(queries.SAME_KEY, workflow_id=workflow_id, idempotency_key=key, since=now() - _KEY_LIVES)
+    row = await tx.one(queries.SAME_KEY, workflow_id=workflow_id, idempotency_key=key, since=now() - KEY_LIVES)
     if row is None:
         return None
     if row["trigger_data"] != data:
