@@ -136,8 +136,8 @@ async def test_in_memory_a_window_moves_and_what_is_over_is_forgotten() -> None:
 def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ValkeyServer]:
     """A real Valkey, which is what Redis was before its licence changed. It is there, however slow the machine is."""
     monkeypatch.setattr(windows, "_REDIS_TIMEOUT", 60)
-    server = ValkeyServer(data_dir=tmp_path / "redis")
-    server.start()
+    server = ValkeyServer(port=free_port(), data_dir=tmp_path / "redis")
+    server.start(timeout=120)
     yield server
     if server.is_running():
         server.stop()

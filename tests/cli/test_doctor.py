@@ -14,6 +14,7 @@ from penstock.cli.findings import Check, Finding, ok
 from penstock.cli.migrate import migrate
 from penstock.settings import Loaded, SettingsError, load
 from tests.cli.running import copied, penstock
+from tests.ports import free_port
 
 pytestmark = pytest.mark.anyio
 Load = Callable[..., Loaded]
@@ -191,9 +192,10 @@ class TestRedis:
     async def test_none_is_configured(self, loaded: Load) -> None:
         assert await levels(doctor_server.redis, loaded()) == []
 
-    async def test_one_that_answers(self, loaded: Load, tmp_path: Path) -> None:
-        server = ValkeyServer(data_dir=tmp_path / "redis")
-        server.start()
+    async def test_one_that_answers(self, loaded: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(doctor_server, "_REDIS_TIMEOUT", 60)
+        server = ValkeyServer(port=free_port(), data_dir=tmp_path / "redis")
+        server.start(timeout=120)
         try:
             assert await levels(doctor_server.redis, loaded(redis_url=server.connection_url)) == ["ok"]
         finally:

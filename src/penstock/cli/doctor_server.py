@@ -12,6 +12,7 @@ from penstock.settings import Loaded, Secret, SettingsError
 
 _WIDE = {4: 8, 6: 16}
 """A network with a shorter prefix than this is nobody's own."""
+_REDIS_TIMEOUT = 5
 
 
 async def address(loaded: Loaded) -> AsyncIterator[Finding]:
@@ -123,7 +124,7 @@ async def redis(loaded: Loaded) -> AsyncIterator[Finding]:
         yield fail("redis", "redis_url is set, but the package is missing", "Run `pip install 'penstock[redis]'`.")
         return
     try:
-        connection = client.from_url(url, socket_timeout=5, socket_connect_timeout=5)
+        connection = client.from_url(url, socket_timeout=_REDIS_TIMEOUT, socket_connect_timeout=_REDIS_TIMEOUT)
         try:
             await connection.ping()
         finally:
