@@ -19,6 +19,13 @@ export default defineConfig({
     // `npm run dev`: the page from Vite, everything else from a server that runs.
     proxy: Object.fromEntries(["/api", "/user", "/docs", "/openapi.json"].map((path) => [path, server])),
   },
-  // What needs a document says so: `// @vitest-environment jsdom` (it takes seconds to set up).
-  test: { environment: "node", include: ["src/**/*.test.{ts,tsx}"] },
+  test: {
+    // What needs a document says so: `// @vitest-environment jsdom` (it takes seconds to set up).
+    environment: "node",
+    include: ["src/**/*.test.{ts,tsx}"],
+    // A machine with more to do than cores may halt a test for longer than the usual five seconds.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 120_000,
+  },
 });

@@ -1,10 +1,12 @@
 // @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { act, renderHook, waitFor } from "@testing-library/react";
+import { act, configure, renderHook, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, expect, it, vi } from "vitest";
 
 import { useLogs } from "./useEntries";
+
+configure({ asyncUtilTimeout: 60_000 });
 
 /** A server with so many lines, whose stream says of them what the test lets it say. */
 class Server {
