@@ -47,6 +47,7 @@ async def _replayer(folder: Path) -> AsyncIterator[Replayer]:
             workflows=[ExecutionWorkflow, ErrandWorkflow],
             workflow_runner=runner(),
             data_converter=DataConverter(payload_converter_class=Converter),
+            debug_mode=True,  # nobody takes a test that is halted for a deadlock
         )
     await database.close()
 

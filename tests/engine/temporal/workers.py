@@ -61,6 +61,7 @@ async def replayed(given: dict[str, Any]) -> int:
             workflows=[ExecutionWorkflow, ErrandWorkflow],
             workflow_runner=runner(),
             data_converter=client.data_converter,
+            debug_mode=True,  # nobody takes a test that is halted for a deadlock
         )
         surroundings[_REPLAYED] = surroundings[settings.temporal_task_queue]
         found = client.list_workflows(f"TaskQueue = '{settings.temporal_task_queue}'").map_histories()

@@ -31,6 +31,7 @@ from penstock.storage.database import Unavailable
 
 # Everything of ours is the host's own care: nothing in a walk asks a clock, chance, or the world.
 _PASSED_THROUGH = ("penstock", "msgspec", "structlog", "sqlalchemy", "jsonschema_rs")
+_STUCK_AFTER = 60  # seconds
 
 
 def runner() -> SandboxedWorkflowRunner:
@@ -89,6 +90,7 @@ async def working(
         default_heartbeat_throttle_interval=timedelta(seconds=1),
         deployment_config=versions.config if versions is not None else None,
     )
+    _be_patient(worker)
     loops = [
         Sweeper(parts.database, reach).run(),
         Rounds(parts.database, reach, schedules, places).run(),
@@ -105,3 +107,11 @@ async def working(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await reach.close()
+
+
+def _be_patient(worker: Worker) -> None:
+    """A process that was halted for two seconds is no deadlock. The SDK takes it for one, breaks off the walk wherever
+    it is, and may never be able to evict it: its place is lost, and the worker does not end when it is told to. It has
+    no option for that. What is stuck for longer than `TASK` is given to another worker all the same."""
+    if (workflows := getattr(worker, "_workflow_worker", None)) is not None:
+        workflows._deadlock_timeout_seconds = _STUCK_AFTER
