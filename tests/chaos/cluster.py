@@ -1,7 +1,6 @@
 """The same storm over two servers and two workers on a Temporal cluster, each of which dies as it comes."""
 
 import asyncio
-import json
 import os
 import signal
 import subprocess
@@ -18,7 +17,7 @@ from tests import temporal
 from tests.acceptance.server import until
 from tests.chaos.peers import CountingService
 from tests.chaos.people import PATIENCE
-from tests.chaos.storm import Storm
+from tests.chaos.storm import Storm, said_in
 
 _HANGS = LOST_AFTER.total_seconds() + 1.5
 
@@ -84,9 +83,7 @@ class TemporalStorm(Storm):
 
     def excused(self) -> "Counter[str]":
         """A worker that is too busy to say that it lives is taken for lost, too."""
-        lines = [line for log in self.folder.glob("worker-*") for line in log.read_text().splitlines()]
-        # The SDK warns, in its own words, of what a worker that hung had done before it was told to leave it.
-        said = [json.loads(line) for line in lines if line.startswith("{")]
+        said = [entry for log in self.folder.glob("worker-*") for entry in said_in(log)]
         return Counter(entry["key"] for entry in said if entry["event"].startswith("performed again"))
 
     # Disasters
@@ -120,14 +117,15 @@ class TemporalStorm(Storm):
 
     # The end
 
-    async def stop(self) -> None:
-        await self.all_work()
+    async def all_is_heard(self) -> None:
+        """One that hung may write what it had in hand as long as it is there."""
         for worker in self._workers:
             worker.process.send_signal(signal.SIGTERM)
-        await super().stop()
         for worker in self._workers:
             ended = await asyncio.wait_for(asyncio.to_thread(worker.process.wait), PATIENCE)
             assert ended == 0, worker.log.read_text()
+        self._workers.clear()
+        await super().all_is_heard()
 
     async def close(self) -> None:
         await super().close()

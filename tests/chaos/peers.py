@@ -58,7 +58,7 @@ def counting(folder: Path) -> Iterator[CountingService]:
 class Postgresql:
     """A server of its own that keeps what it has acknowledged: the tests' other one may lose it when it is killed."""
 
-    _OPTIONS = ("listen_addresses=", "max_connections=60", "fsync=off", "full_page_writes=off")
+    _OPTIONS = ("listen_addresses=", "max_connections=200", "fsync=off", "full_page_writes=off")
 
     def __init__(self, folder: Path) -> None:
         self._programs, self._user = _programs()

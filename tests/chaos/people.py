@@ -73,12 +73,14 @@ class People:
         await asyncio.sleep(self._random.uniform(0, 0.5))
         await self.until_answered(f"/executions/{execution_id}/{what}", _ANSWERED | {_ENDED})
 
-    async def until_answered(self, path: str, answers: frozenset[int] = _ANSWERED, **request: object) -> httpx.Response:
+    async def until_answered(
+        self, path: str, answers: frozenset[int] = _ANSWERED, method: str = "POST", **request: object
+    ) -> httpx.Response:
         ends = time.monotonic() + PATIENCE
         while True:
             assert time.monotonic() < ends, f"{path} was never answered"
             try:
-                answer = await self._client.post(path, **request)  # type: ignore[arg-type]
+                answer = await self._client.request(method, path, **request)  # type: ignore[arg-type]
             except httpx.TransportError:
                 await asyncio.sleep(0.05)
                 continue

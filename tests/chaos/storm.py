@@ -6,7 +6,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,8 @@ class Storm:
         """When who performs calls was told to die, and when it was dead, in microseconds since 1970."""
         self.heard: dict[str, list[int]] = {}
         """The ids of events and log lines as somebody heard them who listened all the while."""
+        self._ended: dict[Path, int] = {}
+        """By their logs: when servers that are not there any more had ended."""
         self._settings = SETTINGS | settings
         self._servers: list[Server] = []
         self._client = httpx.AsyncClient(base_url="http://either/api/v1", timeout=20, transport=Either(self._servers))
@@ -81,7 +83,7 @@ class Storm:
             follower.stop()
         await self._client.aclose()
         for server in self._servers:
-            assert await server.stop() == 0
+            assert await server.stop() == 0, server.log.read_text()
         self.deaths.extend(self._overlaps())
 
     async def close(self) -> None:
@@ -101,18 +103,24 @@ class Storm:
         )
 
     def _overlaps(self) -> list[tuple[int, int]]:
-        """When an engine began to run while another still took itself for the one that does, and when that one knew."""
+        """When an engine began to run while another still took itself for the one that does, and when that one knew, or
+        ended without."""
         began: dict[int, int] = {}
         knew: dict[int, int] = {}
+        ended: dict[int, int] = {}
         for log in self.folder.glob("log-*"):
             fence = 0
-            for entry in map(json.loads, log.read_text().splitlines()):
+            for entry in said_in(log):
                 if entry["event"] == "the engine runs":
                     fence = entry["fence"]
                     began[fence] = _microseconds(entry["timestamp"])
                 elif entry["event"].startswith("another engine has taken over"):
                     knew[fence] = _microseconds(entry["timestamp"])
-        return [(min(at for other, at in began.items() if other > fence), at) for fence, at in knew.items()]
+            ended[fence] = self._ended.get(log, 0)
+        followed = {fence: min((began[other] for other in began if other > fence), default=None) for fence in began}
+        taken = {fence: at for fence, at in followed.items() if at is not None}
+        unknowing = {fence: ended[fence] for fence, at in taken.items() if at < ended.get(fence, 0)}
+        return [(taken[fence], at) for fence, at in (unknowing | knew).items() if fence in taken]
 
     # What runs there
 
@@ -125,7 +133,7 @@ class Storm:
             body = {"name": name, "config_yaml": definition(name, self.service.url)}
             made = await self._made(f"/projects/{project['id']}/workflows", body)
             self.workflows[name] = made["id"]
-            assert (await self._client.post(f"/workflows/{made['id']}/deploy")).status_code == 200
+            assert (await self._client.post(f"/workflows/{made['id']}/deploy", timeout=PATIENCE)).status_code == 200
         for source, target, type_, data in LINKS:
             link: dict[str, Any] = {"target_workflow_id": self.workflows[target], "link_type": type_}
             link |= {} if data is None else {"config": {"input": data}}
@@ -136,7 +144,7 @@ class Storm:
             self.heard[what] = follower.heard
 
     async def _made(self, path: str, body: Any) -> Any:
-        answer = await self._client.post(path, json=body)
+        answer = await self._client.post(path, json=body, timeout=PATIENCE)
         assert answer.status_code == 201, answer.text
         return answer.json()
 
@@ -168,7 +176,11 @@ class Storm:
     async def _dies(self, which: int) -> None:
         told = now()
         await self._servers[which].kill()
+        self._has_ended(which, told)
+
+    def _has_ended(self, which: int, told: int) -> None:
         self.deaths.append((told, now()))
+        self._ended[self._servers[which].log] = now()
         self._servers[which] = self._another()
 
     async def a_server_leaves(self) -> None:
@@ -176,8 +188,7 @@ class Storm:
         which, told = self.random.randrange(len(self._servers)), now()
         await self._servers[which].url()
         assert await self._servers[which].stop() == 0
-        self.deaths.append((told, now()))
-        self._servers[which] = self._another()
+        self._has_ended(which, told)
 
     async def a_server_hangs(self) -> None:
         """The one that runs the engine, until the other one has taken over; then it goes on with what it was about to
@@ -204,21 +215,37 @@ class Storm:
         while (left := await unended()) > 0:
             assert time.monotonic() < ends, f"{left} executions or events do not end"
             await asyncio.sleep(0.1)
+
+    async def all_is_heard(self) -> None:
+        """By who listens, once nobody writes any more."""
         for follower in self._followers:
-            await follower.has_heard_all()
+            newest = await self._read(follower.path)
+            await follower.has_heard([each["id"] for each in newest])
+
+    async def _read(self, path: str) -> list[Any]:
+        """The newest one of those that are there."""
+        answer = await self._people.until_answered(path, method="GET", params={"page_size": 1})
+        items: list[Any] = answer.json()["items"]
+        return items
 
     async def _has_run(self, name: str) -> None:
         """Once at least, however busy the machine was: else nothing would be said of schedules."""
         runs, until = f"/workflows/{self.workflows[name]}/executions", time.monotonic() + PATIENCE
-        while not (await self._client.get(runs, params={"page_size": 1})).json().get("items"):
+        while not await self._read(runs):
             assert time.monotonic() < until, f"{name} was not started by its schedule"
             await asyncio.sleep(0.1)
 
 
 def _since_when_it_runs(server: Server) -> int:
     """By the number that the engine got; 0 when it has not run yet."""
-    entries = map(json.loads, server.log.read_text().splitlines())
+    entries = said_in(server.log)
     return max((int(entry["fence"]) for entry in entries if entry["event"] == "the engine runs"), default=0)
+
+
+def said_in(log: Path) -> Iterator[dict[str, Any]]:
+    """In whole lines: the last one may be being written. Temporal's SDK has words of its own."""
+    whole, _, _ = log.read_text().rpartition("\n")
+    return (json.loads(line) for line in whole.splitlines() if line.startswith("{"))
 
 
 async def cut_connections(url: str) -> None:

@@ -54,6 +54,7 @@ async def _weather(storm: Storm, disasters: Sequence[Callable[[], Awaitable[None
         try:
             await storm.rage(SECONDS, disasters)
             await storm.end(lambda: unended(database))
+            await storm.all_is_heard()
             await storm.stop()
             await _account(storm, database)
         finally:
