@@ -31,7 +31,7 @@ async def away(database_url: str) -> AsyncIterator[None]:
     admin = await asyncpg.connect(database_url.replace(f"/{name}?", "/postgres?"))
     try:
         await admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
-        await admin.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1", name)
+        await admin.execute("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = $1", name)
         yield
         await admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     finally:

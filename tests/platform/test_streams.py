@@ -44,6 +44,11 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
+async def until_together(scene: Scene) -> None:
+    """Until nobody reads by themselves any more what they missed: a stream begins before that."""
+    await until(lambda: not any(listener.behind for listener in scene.hub._listeners))
+
+
 class TestWhatIsStreamed:
     async def test_an_event_has_its_id_its_type_and_its_json_on_one_line(
         self, scene: Scene, listen: Callable[..., Any]
@@ -228,6 +233,7 @@ class TestTheEnd:
         monkeypatch.setattr(hub, "_MOST_WAITING", 50)
         monkeypatch.setattr(hub, "_SLOW", 0.0)
         async with listen("logs/stream") as slow, listen("logs/stream") as quick:
+            await until_together(scene)
             slow.blocked.clear()
             await self._burst(scene, quick)
             slow.blocked.set()
@@ -242,6 +248,7 @@ class TestTheEnd:
     ) -> None:
         monkeypatch.setattr(hub, "_MOST_WAITING", 50)
         async with listen("logs/stream") as behind, listen("logs/stream") as quick:
+            await until_together(scene)
             for first in (1, 201):
                 behind.blocked.clear()
                 await self._burst(scene, quick)
@@ -291,6 +298,7 @@ class TestMany:
     ) -> None:
         async with AsyncExitStack() as stack:
             streams: list[Stream] = [await stack.enter_async_context(listen("logs/stream")) for _ in range(40)]
+            await until_together(scene)
             await scene.log("settled")
             for stream in streams:
                 await stream.next()
@@ -316,8 +324,8 @@ class TestMany:
             for what in ["logs/stream", "events/stream", "logs/stream?after=0"] * 10:
                 await stack.enter_async_context(listen(what))
             assert scene.hub.listening == 30
-        await until(lambda: len(asyncio.all_tasks()) <= before)
-        assert (scene.hub.listening, scene.hub.tasks, scene.hub._topics) == (0, 0, {})
+        await until(lambda: len(asyncio.all_tasks()) <= before and scene.hub.tasks == 0)
+        assert (scene.hub.listening, scene.hub._topics) == (0, {})
 
 
 WRITER = """

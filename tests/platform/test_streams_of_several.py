@@ -12,6 +12,7 @@ from penstock.streams import NewEvent, append, hub, journal
 from tests.platform.people import Person, register
 from tests.platform.records import id_of
 from tests.platform.scenes import Scene, set_scene
+from tests.platform.test_streams import until_together
 from tests.streaming import Stream, streaming
 
 pytestmark = pytest.mark.anyio
@@ -121,6 +122,7 @@ async def test_a_slow_reader_is_let_go_and_resumes_while_others_hear(
     monkeypatch.setattr(hub, "_MOST_WAITING", 50)
     monkeypatch.setattr(hub, "_SLOW", 0.0)
     async with listen(project) as slow, listen(project) as quick:
+        await until_together(scene)
         slow.blocked.clear()
         heard = await _burst(scene, quick)
         slow.blocked.set()
