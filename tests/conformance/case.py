@@ -4,9 +4,13 @@
 the stand-in services (`peers.py` has more of them). A step is written `name status`, with the attempt behind it when it
 is not the first. Exactly one of `output`, `holds` (jq expressions that must be true of the output) and `fault` (members
 of the error) is given.
+
+`a-moment` is a duration in which what should happen before has happened, and `more-than-a-moment` is longer. No machine
+keeps to that always: a case that has such a moment and does not hold is tried again with a longer one.
 """
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +24,7 @@ from tests.conformance.peers import Address
 CASES = Path(__file__).parent / "cases"
 PLACEHOLDER = "http://stand-in"
 PATIENCE = 180  # seconds for one case; most take milliseconds, on a machine that has nothing else to do
+MOMENTS = (0.25, 2.5, 25.0)  # seconds
 Json = dict[str, Any]
 
 
@@ -38,12 +43,20 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     steps: list[str] | UnsetType = UNSET
     unordered: bool = False
     """The order of steps is left to chance: they run side by side."""
+    moment: float = MOMENTS[0]
 
     def text(self, address: Address) -> str:
-        return _text(self.definition, self.name, address)
+        return self._text(self.definition, address)
 
     def other_texts(self, address: Address) -> list[str]:
-        return [_text(definition, self.name, address) for definition in self.others]
+        return [self._text(definition, address) for definition in self.others]
+
+    def _text(self, definition: Json, address: Address) -> str:
+        document = {"dsl": "1.0.3", "namespace": "conformance", "name": slug(self.name), "version": "1.0.0"}
+        text = json.dumps({"document": document, **definition}).replace(PLACEHOLDER, address)
+        text = text.replace("more-than-a-moment", f"PT{1.2 * self.moment:g}S")
+        text = text.replace("a-moment", f"PT{self.moment:g}S")
+        return address.peers.named_in(text)
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -74,11 +87,6 @@ def _cases_in(file: Path) -> list[Case]:
     return found
 
 
-def _text(definition: Json, name: str, address: Address) -> str:
-    document = {"dsl": "1.0.3", "namespace": "conformance", "name": slug(name), "version": "1.0.0"}
-    return address.peers.named_in(json.dumps({"document": document, **definition}).replace(PLACEHOLDER, address))
-
-
 def slug(name: str) -> str:
     return "-".join("".join(one if one.isalnum() else " " for one in name.lower()).split())[:60].strip("-")
 
@@ -100,3 +108,15 @@ def expect(case: Case, outcome: Outcome) -> None:
     if case.steps is not UNSET:
         got, wanted = outcome.steps, case.steps
         assert (sorted(got) if case.unordered else got) == (sorted(wanted) if case.unordered else wanted)
+
+
+def tried(case: Case, holds: Callable[[Case], None], moments: Sequence[float] = MOMENTS) -> None:
+    """Once; or until it holds, with ever longer moments."""
+    for moment in moments if "a-moment" in str(case.definition) else moments[-1:]:
+        try:
+            holds(msgspec.structs.replace(case, moment=moment))
+        except AssertionError:
+            if moment == moments[-1]:
+                raise
+        else:
+            return

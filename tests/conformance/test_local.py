@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from penstock.dsl.check import check, errors
-from tests.conformance.case import PATIENCE, Case, cases, expect
+from tests.conformance.case import PATIENCE, Case, cases, expect, tried
 from tests.conformance.local import LocalRunner
 from tests.conformance.stand_in import StandIn
 
@@ -19,7 +19,10 @@ def test_names_of_cases_are_unique() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_case(case: Case, runner: asyncio.Runner, local: LocalRunner, services: StandIn) -> None:
-    address = services.for_run()
-    for text in (case.text(address), *case.other_texts(address)):
-        assert not errors(check(text)), "the definition itself is not valid"
-    expect(case, runner.run(asyncio.wait_for(local.run(case, address), PATIENCE)))
+    def holds(case: Case) -> None:
+        address = services.for_run()
+        for text in (case.text(address), *case.other_texts(address)):
+            assert not errors(check(text)), "the definition itself is not valid"
+        expect(case, runner.run(asyncio.wait_for(local.run(case, address), PATIENCE)))
+
+    tried(case, holds)

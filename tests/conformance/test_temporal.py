@@ -5,14 +5,17 @@ import asyncio
 import pytest
 
 from tests.conformance.api import ApiRunner
-from tests.conformance.case import PATIENCE, Case, cases, expect
+from tests.conformance.case import PATIENCE, Case, cases, expect, tried
 from tests.conformance.stand_in import StandIn
 from tests.engine.temporal.workers import Histories
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
 def test_case(case: Case, runner: asyncio.Runner, on_temporal: ApiRunner, services: StandIn) -> None:
-    expect(case, runner.run(asyncio.wait_for(on_temporal.run(case, services.for_run()), PATIENCE)))
+    def holds(case: Case) -> None:
+        expect(case, runner.run(asyncio.wait_for(on_temporal.run(case, services.for_run()), PATIENCE)))
+
+    tried(case, holds)
 
 
 def test_every_history_is_walked_again_in_the_same_way(
