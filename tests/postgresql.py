@@ -125,7 +125,17 @@ class Databases:
         return self._server.replace("/postgres?", f"/{name}?")
 
     def _run(self, statement: str) -> None:
-        self._runner.run(self._admin.execute(statement))
+        self._runner.run(self._patiently(statement))
+
+    async def _patiently(self, statement: str) -> None:
+        """PostgreSQL waits five seconds for those who are leaving a database; on a busy machine they take longer."""
+        async with asyncio.timeout(_PATIENCE):
+            while True:
+                try:
+                    await self._admin.execute(statement)
+                except asyncpg.ObjectInUseError:
+                    continue
+                return
 
 
 def _name() -> str:

@@ -44,8 +44,8 @@ class Server:
     def announced(self) -> str:
         """Where it listens, once it says so; a server that ended instead is a failure with its log."""
         assert self.process.poll() is None, self.log.read_text()
-        for line in self.log.read_text().splitlines():
-            if '"serving"' in line:
+        for line in self.log.read_text().splitlines(keepends=True):
+            if '"serving"' in line and line.endswith("\n"):  # all of it
                 return f"http://{json.loads(line)['listen']}"
         return ""
 

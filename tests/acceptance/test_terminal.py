@@ -28,7 +28,7 @@ class Terminal:
             ["bash", "-c", _SERVE, sys.executable, database], stderr=theirs, cwd=folder, env=environment()
         )
         os.close(theirs)
-        self.said = ""
+        self._heard = b""
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
@@ -38,7 +38,11 @@ class Terminal:
                 said = os.read(self._ours, 4096)
             except OSError:  # the other end is closed
                 return
-            self.said += said.decode()
+            self._heard += said
+
+    @property
+    def said(self) -> str:
+        return self._heard.decode(errors="replace")  # a character may be there in part
 
     def end(self) -> None:
         self.process.terminate()

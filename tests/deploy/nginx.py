@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from tests.platform.iam.certificates import Authority
+from tests.ports import free_port
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx" / "penstock.conf"
 NAME = "penstock.example"
@@ -47,8 +48,9 @@ class Nginx(msgspec.Struct, frozen=True):
     folder: Path
 
     def lines(self) -> list[Any]:
-        """Its access log."""
-        return [msgspec.json.decode(line) for line in (self.folder / "log").read_text().splitlines()]
+        """Its access log, as far as it is whole: the last line may just be written."""
+        *whole, _ = (self.folder / "log").read_text().split("\n")
+        return [msgspec.json.decode(line) for line in whole]
 
 
 def program() -> str:
@@ -67,7 +69,7 @@ def running(folder: Path, servers: Sequence[str]) -> Iterator[Nginx]:
     folder.mkdir()
     authority = Authority()
     key, certificate = authority.certify(folder, NAME)
-    plain, secure = _free_ports(2)
+    plain, secure = free_port(), free_port()
     changed = {
         "127.0.0.1:8081": servers[0],
         "127.0.0.1:8082": servers[1],
@@ -102,14 +104,6 @@ def _with(text: str, changed: dict[str, str]) -> str:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     return text
-
-
-def _free_ports(count: int) -> list[int]:
-    opened = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports: list[int] = [each.getsockname()[1] for each in opened]
-    for each in opened:
-        each.close()
-    return ports
 
 
 def _wait_for(process: "subprocess.Popen[bytes]", port: int, folder: Path) -> None:
