@@ -102,14 +102,40 @@ async def test_an_admin_sets_a_provider_up_and_its_people_come_in_with_the_role_
         window.foreign.clear()  # the visits to the provider
 
 
+CONFIG = {"issuer": "http://127.0.0.1:9", "client_id": "penstock", "client_secret": SECRET}
+
+
+def added(person: Person, company: str) -> str:
+    """A provider that nobody answers at yet: its id."""
+    body = {"provider_type": "oidc", "name": "Workshop", "config": CONFIG}
+    return person.post(f"/companies/{company}/iam/providers", body)["id"]
+
+
+async def test_a_provider_is_turned_off_and_what_was_typed_into_its_form_stays(visit: Visit, person: Person) -> None:
+    company, _ = person.project()
+    provider = added(person, company["id"])
+    page = await person.sign_in(await visit(), f"/companies/{company['id']}/providers/{provider}")
+    await page.get_by_label("Client id").fill("another")
+    await page.get_by_label("Client secret").fill("a new one")
+    await page.get_by_role("button", name="Turn off").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Turn off").click()
+    await page.get_by_role("button", name="Turn on").click()
+    await expect(page.get_by_role("button", name="Turn off")).to_be_visible()
+    await expect(page.get_by_label("Client secret")).to_have_value("a new one")
+    await page.get_by_role("button", name="Save").click()
+    # Saved: a secret does not stay where it was typed.
+    await expect(page.get_by_label("Client secret")).to_have_value("")
+    await expect(page.get_by_label("Client id")).to_have_value("another")
+    stored = person.http.get(f"/api/v1/iam/providers/{provider}").json()
+    assert (stored["enabled"], stored["config"]["client_id"]) == (True, "another")
+
+
 async def test_who_has_an_account_links_a_provider_and_unlinks_it(visit: Visit, person: Person) -> None:
     company, _ = person.project()
-    config = {"issuer": "http://127.0.0.1:9", "client_id": "penstock", "client_secret": SECRET}
-    body = {"provider_type": "oidc", "name": "Workshop", "config": config}
-    provider = person.post(f"/companies/{company['id']}/iam/providers", body)["id"]
+    provider = added(person, company["id"])
     window = await visit()
     with workshop(window.site, provider) as issuer:
-        person.http.put(f"/api/v1/iam/providers/{provider}", json={"config": config | {"issuer": issuer}})
+        person.http.put(f"/api/v1/iam/providers/{provider}", json={"config": CONFIG | {"issuer": issuer}})
         page = await person.sign_in(window, "/me/sign-in")
         await page.get_by_role("link", name="Link Workshop").click()
         await sign_in_there(page, "hedy")

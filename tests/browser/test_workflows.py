@@ -154,6 +154,32 @@ async def test_what_was_written_is_there_again_after_a_session_that_ended(visit:
     await expect(page.get_by_text("Version 2, saved")).to_be_visible()
 
 
+async def test_what_was_filled_in_to_start_it_is_there_again_after_a_session_that_ended(
+    visit: Visit, person: Person
+) -> None:
+    workflow = made(person)
+    window = await visit()
+    page = await person.sign_in(window, f"/workflows/{workflow}/runs")
+
+    async def too_late(route: Route) -> None:
+        await window.context.request.get(f"{window.site}/user/signout")
+        await route.continue_()
+
+    await page.route("**/trigger", too_late, times=1)
+    await page.get_by_role("button", name="Trigger").first.click()
+    dialog = page.get_by_role("dialog", name="Trigger Greet")
+    await dialog.get_by_label("Input").fill('{"order": 4711}')
+    await dialog.get_by_role("button", name="Start").click()
+    await page.get_by_label("Email").fill(person.email)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(dialog.get_by_label("Input")).to_have_value('{"order": 4711}')
+    await dialog.get_by_role("button", name="Start").click()
+    await expect(page).to_have_url(re.compile("/executions/[0-9a-f-]{36}"))
+    started = person.http.get("/api/v1" + urlsplit(page.url).path)
+    assert started.json()["trigger_data"] == {"order": 4711}
+
+
 async def test_who_saves_second_sees_what_the_first_changed_and_chooses(visit: Visit, person: Person) -> None:
     workflow = made(person)
     page = await person.sign_in(await visit(), f"/workflows/{workflow}/edit")

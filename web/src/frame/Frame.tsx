@@ -167,7 +167,7 @@ function UserMenu() {
         ]}
       />
       <ConfirmDialog open={asking} onClose={() => setAsking(false)} onConfirm={signOut} title="Sign out without saving?" action="Sign out">
-        <p>What you changed in a definition is not saved, and would be lost.</p>
+        <p>What you wrote is not saved, and would be lost.</p>
       </ConfirmDialog>
     </>
   );

@@ -8,6 +8,7 @@ import { useInProject } from "@/frame/scope";
 import { paths } from "@/paths";
 import { Actions } from "./Actions";
 import { accessQuery, atLeast, type Role, type Tagged, workflowQuery } from "./data";
+import { unsentTo } from "./trigger/remembered";
 import { TriggerDialog } from "./trigger/TriggerDialog";
 import styles from "./Workflows.module.css";
 
@@ -38,7 +39,8 @@ export function Component() {
   const read = useQuery(workflowQuery(id));
   const access = useQuery(accessQuery(id));
   const project = useInProject(read.data?.workflow.project_id);
-  const [triggering, setTriggering] = useState(false);
+  // Who was about to start it when the session ended is where they were.
+  const [triggering, setTriggering] = useState(() => unsentTo(id) !== undefined);
   const tabs = tabsOf(id);
   const tab = tabs.find((one) => (one.end ? pathname === one.to : pathname.startsWith(one.to)));
   if (read.error && !read.data) return <Page title="Workflow"><ErrorState error={read.error} onRetry={() => void read.refetch()} /></Page>;

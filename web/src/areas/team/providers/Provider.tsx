@@ -36,6 +36,7 @@ function Loaded({ place, id }: { place: Place; id: string }) {
 function One({ place, provider, may, own }: { place: Place; provider: Provider; may: boolean; own: string }) {
   const cache = useQueryClient();
   const [outcome, setOutcome] = useState<Schema<"Outcome"> | null>(null);
+  const [saves, setSaves] = useState(0);
   const refresh = () => Promise.all([cache.invalidateQueries({ queryKey: ["provider", provider.id] }), cache.invalidateQueries({ queryKey: ["company", place.id, "providers"] })]);
   const crumbs = [{ to: paths.company(place.id), label: place.name }, { to: paths.companyProviders(place.id), label: "Identity providers" }];
   return (
@@ -49,9 +50,11 @@ function One({ place, provider, may, own }: { place: Place; provider: Provider; 
         </div>
       )}
       <div className={styles["columns"]}>
-        <Config key={provider.updated_at} provider={provider} may={may} saved={async () => {
+        {/* Anew when it was saved, here or by somebody else; not when it is turned on or off: what was typed stays. */}
+        <Config key={JSON.stringify([saves, provider.name, provider.config])} provider={provider} may={may} saved={async () => {
           setOutcome(null);
           await refresh();
+          setSaves((was) => was + 1);
         }} />
         {KINDS[provider.provider_type]?.signsIn && <ComingIn provider={provider} company={place.id} />}
       </div>

@@ -7,10 +7,11 @@ import { api } from "@/api/client";
 import { asProblem, type Problem } from "@/api/problem";
 import { Button, Dialog, DialogActions, FIRST, JsonView, ProblemNote, SkeletonLines, TextArea } from "@/components";
 import { paths } from "@/paths";
+import { session } from "@/session/session";
 import { checkQuery, useRunning, type Workflow } from "../data";
 import { draftOf } from "../editor/drafts";
 import { hasForm, parsedJson, type Json, resolved, type Schema, startingValue, type Value } from "./form";
-import { lastInput, rememberInput } from "./remembered";
+import { forgetUnsent, keepUnsent, lastInput, rememberInput, type Unsent, unsentTo } from "./remembered";
 import { Members } from "./SchemaField";
 import styles from "./Trigger.module.css";
 
@@ -41,9 +42,11 @@ function Form({ workflow, version, schema, onClose }: { workflow: Workflow; vers
   const cache = useQueryClient();
   const given = (typeof schema === "object" ? schema : null) as Schema | null;
   const form = hasForm(given) ? given : null;
-  const [value, setValue] = useState<Value>(() => lastInput(workflow.id) ?? (form ? startingValue(form, form) : undefined));
-  const [raw, setRaw] = useState(form === null);
-  const [text, setText] = useState(() => JSON.stringify(value ?? (given && startingValue(given, given)) ?? {}, null, 2));
+  const [unsent] = useState(() => unsentTo(workflow.id));
+  const [value, setValue] = useState<Value>(() => (unsent ? unsent.value : (lastInput(workflow.id) ?? (form ? startingValue(form, form) : undefined))));
+  const [raw, setRaw] = useState(form === null || unsent?.raw === true);
+  const [text, setText] = useState(() => unsent?.text ?? JSON.stringify(value ?? (given && startingValue(given, given)) ?? {}, null, 2));
+  useKeptWhenSignedOut(workflow.id, { value, raw, text: raw ? text : JSON.stringify(value ?? {}, null, 2) });
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const holder = useRef<HTMLFormElement>(null);
@@ -101,6 +104,16 @@ function Form({ workflow, version, schema, onClose }: { workflow: Workflow; vers
       </DialogActions>
     </form>
   );
+}
+
+/** Who has to sign in again finds the dialog as it was. */
+function useKeptWhenSignedOut(workflow: string, now: Unsent): void {
+  const latest = useRef(now);
+  latest.current = now;
+  useEffect(() => {
+    forgetUnsent(workflow);
+    return session.subscribe(() => session.state === "out" && keepUnsent(workflow, latest.current));
+  }, [workflow]);
 }
 
 /** The same for the same input, while the dialog is open: an answer that was lost on its way starts nothing twice. */
