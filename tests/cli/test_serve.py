@@ -4,7 +4,10 @@ import socket
 from pathlib import Path
 
 import httpx
+import pytest
 
+from penstock.cli import serve
+from penstock.settings import load
 from tests.cli.running import copied, refused, server
 
 
@@ -47,3 +50,25 @@ def test_a_hook_that_cannot_be_imported_is_said_in_one_sentence(tmp_path: Path) 
 
 def test_sqlite_has_one_process(tmp_path: Path) -> None:
     assert "more than one process needs PostgreSQL" in refused("serve", "--workers", "2", cwd=tmp_path)
+
+
+class _Slow:
+    """An engine that begins when it has been looked at a thousand times."""
+
+    waits = False
+    looks = 0
+
+    @property
+    def taken_up(self) -> int | None:
+        self.looks += 1
+        return 0 if self.looks > 1000 else None
+
+
+@pytest.mark.anyio
+async def test_an_engine_that_takes_its_time_is_not_said_to_wait_for_another(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serve, "_LOOK_EVERY", 0)
+    monkeypatch.setattr(serve, "_at_terminal", lambda _: True)
+    await serve._tell_of_engine(load(environ={}).settings, _Slow())
+    assert capsys.readouterr().err == "Its engine runs; no execution was left unended.\n"

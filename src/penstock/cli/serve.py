@@ -26,7 +26,10 @@ from penstock.storage import migrate
 from penstock.storage.opening import check_address, sqlite_path
 
 log = structlog.get_logger()
-_ENGINE_LOOKS = 60
+# Seconds in which a process has to say that it is there. One that starts on a busy machine, or stood still with all the
+# others, is not to be ended for that.
+_SILENCE = 30
+_LOOK_EVERY = 0.05
 
 
 def serve(
@@ -117,6 +120,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "proxy_headers": False,
         "server_header": False,
         "timeout_graceful_shutdown": int(settings.shutdown_grace),
+        "timeout_worker_healthcheck": _SILENCE,
         "lifespan": "on",
     }
 
@@ -211,10 +215,8 @@ async def _tell_of_engine(settings: Settings, engine: Any) -> None:
         at = f"Temporal at {settings.temporal_address}"
         print(f"Its executions run on {at}; start workers for them with `penstock worker`.", file=sys.stderr)
         return
-    for _ in range(_ENGINE_LOOKS):
-        if engine.taken_up is not None:
-            break
-        await asyncio.sleep(0.05)
+    while engine.taken_up is None and not engine.waits:  # noqa: ASYNC110 - for a line at the start, no event is kept
+        await asyncio.sleep(_LOOK_EVERY)
     print(_engine_line(engine.taken_up), file=sys.stderr)
 
 

@@ -80,6 +80,11 @@ class EmbeddedEngine:
         return self._tenure is not None
 
     @property
+    def waits(self) -> bool:
+        """Whether it has seen another one that runs. One that begins neither runs nor waits yet."""
+        return self._lease.is_anothers
+
+    @property
     def taken_up(self) -> int | None:
         """How many unended executions it found when it began to run; None while it waits, or still looks."""
         return self._tenure.taken_up if self._tenure is not None else None

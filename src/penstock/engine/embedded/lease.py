@@ -66,6 +66,8 @@ class Lease:
         self._database = database
         self._me = f"{_this_machine()} {os.getpid()} {_start_of(os.getpid())} {uuid7()}"
         self.fence = 0
+        self.is_anothers = False
+        """As far as this one has seen while it waited."""
 
     async def acquire(self) -> None:
         """Returns when this engine is the one that runs."""
@@ -83,8 +85,9 @@ class Lease:
                     seen, since = state, time.monotonic()
                 free = state[0] == self._me or _is_free(state[0]) or time.monotonic() - since > PATIENCE
                 if free and await self._take(state):
-                    self.fence = state[1] + 1
+                    self.fence, self.is_anothers = state[1] + 1, False
                     return
+                self.is_anothers = not free
             except StorageError as error:
                 log.warning("the engine waits for the database", error=str(error))
                 seen = None
