@@ -1,16 +1,20 @@
 """What tests on Temporal share: the settings of a server and its workers."""
 
 import secrets
+from datetime import timedelta
 
 import pytest
 
-from penstock.engine.temporal import engine
+from penstock.engine.temporal import engine, reach, schedules, standing, wanted
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who cancels or pauses is answered when it is done, however busy the machine is."""
+    """Who cancels or pauses is answered when it is done, however busy the machine is; and a Temporal that was halted is
+    not taken for one that is away, for which nobody waits."""
     monkeypatch.setattr(engine, "_PATIENCE", 60.0)
+    for module in (reach, schedules, standing, wanted):
+        monkeypatch.setattr(module, "RPC", timedelta(seconds=60))
 
 
 @pytest.fixture

@@ -198,7 +198,7 @@ async def test_a_worker_that_is_told_to_stop_lets_a_call_finish_and_leaves_what_
             shop = Shop(await set_up(client))
             calling = await shop.workflow("calling", f"do: [{{ask: {call}}}]")
             waiting = await shop.trigger(await shop.workflow("waiting", f"do: [{{rest: {rest}}}]"))
-            async with worker_process(tmp_path, database_url, on_temporal) as process:
+            async with worker_process(tmp_path, database_url, on_temporal | {"worker_drain": "300s"}) as process:
                 await shop.at(waiting, "b")
                 id_ = await shop.trigger(calling)
                 await until(lambda: calls)
@@ -206,7 +206,7 @@ async def test_a_worker_that_is_told_to_stop_lets_a_call_finish_and_leaves_what_
                 log = tmp_path / "worker.log"
                 await until(lambda: '"draining"' in log.read_text())
                 stopped.set()
-                assert await asyncio.to_thread(process.wait, 60) == 0
+                assert await asyncio.to_thread(process.wait, 240) == 0
                 assert '"level":"error"' not in log.read_text(), log.read_text()
             async with working(database=database_url, **on_temporal):
                 assert (await shop.ended(id_))["output_data"] == {"n": 1}

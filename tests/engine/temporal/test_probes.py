@@ -50,7 +50,7 @@ async def test_a_worker_counts_what_it_does_and_is_not_ready_while_it_drains(
             await asyncio.sleep(0.01)
         return JSONResponse({}, status_code=400 if request.url.path == "/refuses" else 200)
 
-    settings = on_temporal | {"worker_listen": "127.0.0.1:0"}
+    settings = on_temporal | {"worker_listen": "127.0.0.1:0", "worker_drain": "300s"}
     with served(Starlette(routes=[Route("/{path}", answer)])) as url:
         async with serve(**on_temporal) as client, worker_process(tmp_path, database_url, settings) as process:
             here = Shop(await set_up(client))
@@ -97,6 +97,9 @@ async def test_a_worker_without_its_cluster_is_up_and_not_ready_and_says_why(
         async def is_ready() -> bool:
             return (await worker.get("/readyz")).status_code == 200
 
+        async def is_up() -> bool:
+            return await _sample(worker, "penstock_temporal_up") == 1
+
         with temporal.running(tmp_path, port=port):
             await came(is_ready)
-            assert await _sample(worker, "penstock_temporal_up") == 1
+            await came(is_up)

@@ -48,8 +48,8 @@ async def test_no_worker_is_said_with_what_to_do_until_one_is_there(
         assert (await _found(**on_temporal))[0] == "warn"
         async with working(database=database_url, **on_temporal):
             await came(is_not_said)
-            assert await _metric(client, "penstock_temporal_workers 1.0")
-            assert await _metric(client, "penstock_temporal_up 1.0")
+            await came(lambda: _metric(client, "penstock_temporal_workers 1.0"))
+            await came(lambda: _metric(client, "penstock_temporal_up 1.0"))
             assert (await _found(**on_temporal))[0] == "ok"
 
 
