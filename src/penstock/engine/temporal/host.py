@@ -38,7 +38,7 @@ from penstock.ids import uuid7_of
 
 T = TypeVar("T")
 EXECUTION = "Execution"
-_STEPS_AT_ONCE = 100  # before they are written: Temporal takes a workflow that computes for two seconds for stuck
+_STEPS_AT_ONCE = 100  # before they are written: Temporal gives a workflow that computes for long to another worker
 _CHILD_LOOKS = 1.0
 _CHANCE = (1 << 80) - 1
 
