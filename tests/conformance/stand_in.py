@@ -279,7 +279,8 @@ async def status404(_: Request) -> Response:
 def stand_in() -> Iterator[StandIn]:
     """The services, in a thread of their own."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    server = uvicorn.Server(uvicorn.Config(application(), log_level="critical", timeout_graceful_shutdown=1))
+    config = uvicorn.Config(application(), log_level="critical", timeout_graceful_shutdown=1, timeout_keep_alive=600)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     with TemporaryDirectory() as folder, closing(Peers(Path(folder))) as peers:

@@ -1,6 +1,5 @@
 """What an execution reads does not grow with those that have ended before it: nothing goes through a whole table."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -9,6 +8,7 @@ import pytest
 from bench.engine import history
 
 from tests.conftest import Serve
+from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import Shop, reopened, shop
 
 pytestmark = pytest.mark.anyio
@@ -20,8 +20,9 @@ _READ = """
 SELECT relname, seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables
 WHERE relname IN ('executions', 'steps', 'events', 'log_entries', 'inbox', 'consumed_events')
 """
-_CONNECTED = """
-SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'penstock'
+_OTHERS = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
 """
 
 
@@ -57,11 +58,15 @@ async def _counted(url: str) -> AsyncIterator[dict[str, int]]:
     """Rows that were read meanwhile, by table. Who disconnects has said what it read."""
     read: dict[str, int] = {}
     connection = await asyncpg.connect(url)
+
+    async def others_have_left() -> bool:
+        return bool(await connection.fetchval(_OTHERS) == 0)
+
     try:
+        await came(others_have_left)
         await connection.execute("SELECT pg_stat_reset()")
         yield read
-        while await connection.fetchval(_CONNECTED):
-            await asyncio.sleep(0.02)
+        await came(others_have_left)
         read.update({str(table): int(rows) for table, rows in await connection.fetch(_READ)})
     finally:
         await connection.close()

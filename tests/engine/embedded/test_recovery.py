@@ -33,12 +33,12 @@ from tests.platform.scene import Scene, set_up
 
 pytestmark = pytest.mark.anyio
 
-# Enough data that it cannot be stored where there is no room for it.
+# Enough data, also when it is packed, that it cannot be stored where there is no room for it.
 NAPPER = """
 do:
   - before: {set: {n: '${ .n }'}}
   - nap: {wait: {milliseconds: 100}}
-  - after: {set: {n: '${ .n }', much: '${ "x" * 20000 }'}}
+  - after: {set: {n: '${ .n }', much: '${ [range(5000)] | join(",") }'}}
   - last: {set: {n: '${ .n }'}}
 """
 BUSY = """

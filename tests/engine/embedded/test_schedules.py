@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import update
 
+from penstock.engine.embedded import schedules
 from penstock.engine.embedded.execution import rfc3339
 from penstock.storage import Statement, now
 from penstock.storage.engine_tables import workflow_schedules
@@ -97,7 +98,11 @@ async def test_the_next_run_counts_from_the_end_of_the_last_however_it_ended(ser
 _SCHEMA = "{type: object, required: [order]}"
 
 
-async def test_a_plan_that_was_lost_with_its_execution_is_made_again(serve: Serve) -> None:
+async def test_a_plan_that_was_lost_with_its_execution_is_made_again(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # At its start only: not in the moment in which we look.
+    monkeypatch.setattr(schedules, "_LOOK_FOR_LOST_EVERY", 1_000_000)
     async with shop(serve) as here:
         workflow = await here.workflow("after", f"schedule: {{after: {{hours: 1}}}}\n{_SAY}", deploy=True)
         events = await here.workflow("on", f"schedule: {{on: {{one: {{with: {{type: x}}}}}}}}\n{_SAY}", deploy=True)
