@@ -82,7 +82,11 @@ def served(app: Any, **config: Any) -> Iterator[str]:
     """Where an ASGI application answers, in a thread of its own."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
     # It does not hang up on whoever is about to ask for more, however long they take.
-    given = {"log_level": "critical", "timeout_graceful_shutdown": 1, "timeout_keep_alive": 600} | config
+    given: dict[str, Any] = {
+        "log_level": "critical",
+        "timeout_graceful_shutdown": 1,
+        "timeout_keep_alive": 600,
+    } | config
     server = uvicorn.Server(uvicorn.Config(app, **given))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
