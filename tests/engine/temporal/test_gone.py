@@ -18,7 +18,7 @@ from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
-from penstock.engine.temporal import gone
+from penstock.engine.temporal import calls, gone
 from tests import temporal
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
@@ -42,9 +42,11 @@ _PARENT = "do: [{work: {run: {workflow: {namespace: shop, name: child}}}}]"
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits half a minute here before they look, nor for what may be about to be deleted."""
+    """Nobody waits half a minute here before they look, nor for what may be about to be deleted; and however busy the
+    machine is, no call is taken for lost and made again."""
     monkeypatch.setattr(gone, "_QUIET", 0)
     monkeypatch.setattr(gone, "_DELETED_WITHIN", timedelta(0))
+    monkeypatch.setattr(calls, "LOST_AFTER", timedelta(minutes=10))
 
 
 async def test_what_is_terminated_in_temporal_ends_as_failed_once_with_all_that_follows_from_it(
@@ -168,11 +170,11 @@ async def test_when_temporal_has_lost_everything_all_that_was_under_way_goes_on_
 async def test_when_our_database_is_older_than_temporal_what_it_knows_goes_on_from_there_and_all_else_does_nothing_more(
     serve: Serve, database_url: str, on_temporal: dict[str, str]
 ) -> None:
-    calls: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
     is_restored = False
 
     async def answer(request: Request) -> Any:
-        calls[request.url.path] += 1
+        asked[request.url.path] += 1
         return JSONResponse({"nap": "PT0S" if is_restored or request.url.path == "/ended" else "PT1H"})
 
     def calling(name: str) -> str:
@@ -193,7 +195,7 @@ async def test_when_our_database_is_older_than_temporal_what_it_knows_goes_on_fr
                 await here.send(name)
             assert (await here.ended(ended))["status"] == "completed"
             await here.at(ahead, "nap")
-        assert calls == {"/ended": 3, "/ahead": 2, "/later": 1}
+        assert asked == {"/ended": 3, "/ahead": 2, "/later": 1}
         for each in Path(file).parent.glob("penstock.db-*"):
             each.unlink()
         Path(f"{file}.backup").replace(file)
@@ -214,7 +216,7 @@ async def test_when_our_database_is_older_than_temporal_what_it_knows_goes_on_fr
             await came(lambda: _has_ended(cluster, later))
             assert (await there.owner.get(f"/executions/{later}")).status_code == 404
         # What had come after the moment of the backup is done again; nothing else is.
-        assert calls == {"/ended": 5, "/ahead": 4, "/later": 1}
+        assert asked == {"/ended": 5, "/ahead": 4, "/later": 1}
 
 
 def _copy(file: str, to: str) -> None:

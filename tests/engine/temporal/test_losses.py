@@ -6,6 +6,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from penstock.engine.temporal import calls
 from tests import temporal
 from tests.acceptance.server import until
 from tests.conftest import Serve
@@ -53,15 +55,15 @@ do:
 async def test_what_a_killed_worker_was_performing_is_performed_again_with_its_key_and_all_else_once(
     serve: Serve, database_url: str, on_temporal: dict[str, str], tmp_path: Path
 ) -> None:
-    calls: list[tuple[str, str]] = []
+    asked: list[tuple[str, str]] = []
     gone = asyncio.Event()
 
     async def answer(request: Request) -> Any:
-        calls.append((request.url.path, request.headers[_KEY]))
-        if request.url.path == "/second" and len(calls) == 2:
+        asked.append((request.url.path, request.headers[_KEY]))
+        if request.url.path == "/second" and len(asked) == 2:
             while not gone.is_set():
                 await asyncio.sleep(0.01)
-        return JSONResponse({"calls": len(calls)})
+        return JSONResponse({"calls": len(asked)})
 
     with served(Starlette(routes=[Route("/{path:path}", answer)])) as url:
 
@@ -74,15 +76,15 @@ async def test_what_a_killed_worker_was_performing_is_performed_again_with_its_k
             workflow = await shop.workflow("calling", tasks)
             async with worker_process(tmp_path, database_url, on_temporal) as process:
                 id_ = await shop.trigger(workflow)
-                await until(lambda: len(calls) == 2)
+                await until(lambda: len(asked) == 2)
                 process.send_signal(signal.SIGKILL)
             gone.set()
             assert [each["status"] for each in await shop.steps(id_)] == ["completed", "completed", "running"]
             async with working(database=database_url, **on_temporal):
                 assert (await shop.ended(id_))["status"] == "completed"
-            assert [path for path, _ in calls] == ["/first", "/second", "/second", "/third"]
-            assert calls[1] == calls[2]
-            assert len({key for _, key in calls}) == 3
+            assert [path for path, _ in asked] == ["/first", "/second", "/second", "/third"]
+            assert asked[1] == asked[2]
+            assert len({key for _, key in asked}) == 3
             events = (await shop.owner.get(f"/workflows/{workflow}/events", params={"page_size": 100})).json()["items"]
             assert set(Counter((each["type"], each["step_name"]) for each in events).values()) == {1}
             assert [each["sequence_num"] for each in await shop.steps(id_)] == [1, 2, 3, 4]
@@ -116,13 +118,14 @@ async def _ready(client: Any) -> bool:
 
 
 async def test_a_long_walk_goes_on_in_new_histories_and_does_nothing_twice(
-    serve: Serve, database_url: str, on_temporal: dict[str, str]
+    serve: Serve, database_url: str, on_temporal: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls: list[str] = []
+    monkeypatch.setattr(calls, "LOST_AFTER", timedelta(minutes=10))  # a busy machine makes no call again
+    keys: list[str] = []
 
     async def answer(request: Request) -> Any:
-        calls.append(request.headers[_KEY])
-        return JSONResponse({"n": len(calls)})
+        keys.append(request.headers[_KEY])
+        return JSONResponse({"n": len(keys)})
 
     with served(Starlette(routes=[Route("/", answer)])) as url:
         async with (
@@ -134,7 +137,7 @@ async def test_a_long_walk_goes_on_in_new_histories_and_does_nothing_twice(
             ended = await shop.ended(id_)
             assert ended["status"] == "completed", ended
             assert ended["output_data"][1] == {"n": 15}
-            assert len(calls) == len(set(calls)) == 15
+            assert len(keys) == len(set(keys)) == 15
             steps = await shop.steps(id_)
             assert [each["sequence_num"] for each in steps] == list(range(1, 19))
 
@@ -182,14 +185,14 @@ def _said(data: Any) -> Iterator[bytes]:
 async def test_a_worker_that_is_told_to_stop_lets_a_call_finish_and_leaves_what_waits_to_others(
     serve: Serve, database_url: str, on_temporal: dict[str, str], tmp_path: Path
 ) -> None:
-    calls: list[str] = []
+    asked: list[str] = []
     stopped = asyncio.Event()
 
     async def answer(request: Request) -> Any:
-        calls.append(request.url.path)
+        asked.append(request.url.path)
         while not stopped.is_set():
             await asyncio.sleep(0.01)
-        return JSONResponse({"n": len(calls)})
+        return JSONResponse({"n": len(asked)})
 
     with served(Starlette(routes=[Route("/", answer)])) as url:
         call = f"{{call: http, with: {{method: get, endpoint: '{url}'}}}}"
@@ -201,7 +204,7 @@ async def test_a_worker_that_is_told_to_stop_lets_a_call_finish_and_leaves_what_
             async with worker_process(tmp_path, database_url, on_temporal | {"worker_drain": "300s"}) as process:
                 await shop.at(waiting, "b")
                 id_ = await shop.trigger(calling)
-                await until(lambda: calls)
+                await until(lambda: asked)
                 process.send_signal(signal.SIGTERM)
                 log = tmp_path / "worker.log"
                 await until(lambda: '"draining"' in log.read_text())
@@ -211,7 +214,7 @@ async def test_a_worker_that_is_told_to_stop_lets_a_call_finish_and_leaves_what_
             async with working(database=database_url, **on_temporal):
                 assert (await shop.ended(id_))["output_data"] == {"n": 1}
                 assert (await shop.execution(waiting))["status"] == "running"
-                assert len(calls) == 1
+                assert len(asked) == 1
 
 
 async def test_what_the_embedded_engine_left_unended_goes_on_from_its_steps(
