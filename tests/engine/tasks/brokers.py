@@ -170,12 +170,12 @@ async def copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 @contextmanager
 def valkey(folder: Path) -> Iterator[int]:
-    server = ValkeyServer(data_dir=folder)
-    server.start()
+    server = ValkeyServer(port=free_port(), data_dir=folder)
+    server.start(START_LIMIT)
     try:
         yield int(server.port)
     finally:
-        server.stop()
+        server.stop(START_LIMIT)
 
 
 def _free(count: int) -> list[int]:

@@ -23,6 +23,10 @@ from penstock.engine.tasks.resources import Resources
 from penstock.engine.tasks.secrets import Secrets
 from penstock.engine.tasks.work import Limits, Work
 
+# Seconds for a call that is to be given up once it has begun. Where a machine does not come to it in the first, the
+# call is made again.
+LIMITS = (2, 60)
+
 # Made once, and only where it is needed: both take a while.
 authorities = cache(ssl.create_default_context)
 
@@ -82,12 +86,8 @@ def served(app: Any, **config: Any) -> Iterator[str]:
     """Where an ASGI application answers, in a thread of its own."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
     # It does not hang up on whoever is about to ask for more, however long they take.
-    given: dict[str, Any] = {
-        "log_level": "critical",
-        "timeout_graceful_shutdown": 1,
-        "timeout_keep_alive": 600,
-    } | config
-    server = uvicorn.Server(uvicorn.Config(app, **given))
+    keeping = config | {"timeout_keep_alive": 600}
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1, **keeping))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
