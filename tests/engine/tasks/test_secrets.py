@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from base64 import b64encode
 from urllib.parse import quote
 
@@ -75,8 +76,11 @@ async def test_digest_has_no_authorization_before_its_call() -> None:
 
 
 async def test_the_timeout_of_a_task_counts_and_not_the_limit_of_the_server() -> None:
+    answers = threading.Event()
+
     async def slow(_: object) -> JSONResponse:
-        await asyncio.sleep(0.3)
+        while not answers.is_set():
+            await asyncio.sleep(0.02)
         return JSONResponse("done")
 
     with served(Starlette(routes=[Route("/", slow)])) as place:
@@ -85,4 +89,5 @@ async def test_the_timeout_of_a_task_counts_and_not_the_limit_of_the_server() ->
             with pytest.raises(Fault):
                 await http.perform(arguments, work)
             timed = msgspec.structs.replace(work, timed=True)
+            asyncio.get_running_loop().call_later(0.3, answers.set)
             assert (await http.perform(arguments, timed)).output == "done"
