@@ -1,12 +1,13 @@
 """An agent of the A2A protocol, made with its official SDK, that also speaks the protocol's version 0.3."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from queue import SimpleQueue
 from typing import Any
 
 from a2a.helpers import new_task_from_user_message, new_text_message
 from a2a.server.agent_execution import AgentExecutor, RequestContext
-from a2a.server.events import EventQueue
+from a2a.server.events import Event, EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from a2a.server.tasks import InMemoryPushNotificationConfigStore, InMemoryTaskStore, TaskUpdater
@@ -53,9 +54,18 @@ card = AgentCard(
     default_output_modes=["text"],
     skills=[AgentSkill(id="report", name="report", description="reports", tags=["report"])],
 )
-handler = DefaultRequestHandler(
-    Reporter(), InMemoryTaskStore(), card, push_config_store=InMemoryPushNotificationConfigStore()
-)
+
+
+class Told(DefaultRequestHandler):
+    """Says when somebody watches a task."""
+
+    async def on_subscribe_to_task(self, *asked: Any) -> AsyncGenerator[Event, None]:
+        async for event in super().on_subscribe_to_task(*asked):
+            happened.put("watched")
+            yield event
+
+
+handler = Told(Reporter(), InMemoryTaskStore(), card, push_config_store=InMemoryPushNotificationConfigStore())
 routes = [*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/a2a", enable_v0_3_compat=True)]
 application = Starlette(routes=routes)
 
