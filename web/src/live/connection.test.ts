@@ -11,12 +11,15 @@ const encoder = new TextEncoder();
 const frame = (id: number) => `id: ${id}\nevent: log\ndata: {"id":${id}}\n\n`;
 const end = (reason: string) => `event: end\ndata: ${JSON.stringify({ reason })}\n\n`;
 
-/** A server of which each request gets the next of these answers; the last one stays open. */
-function server(...answers: (string | Response | Error)[]) {
+type Answer = string | Response | Error;
+
+/** A server of which each request gets the next of these answers, after so many milliseconds; the last one stays open. */
+function server(takes: number, ...answers: Answer[]) {
   const asked: (string | null)[] = [];
   const fetch = async (request: Request): Promise<Response> => {
     asked.push(request.headers.get("last-event-id"));
     const answer = answers[asked.length - 1] ?? "";
+    if (takes) await new Promise((resolve) => setTimeout(resolve, takes));
     if (answer instanceof Error) throw answer;
     if (answer instanceof Response) return answer;
     const last = asked.length >= answers.length;
@@ -34,10 +37,10 @@ function server(...answers: (string | Response | Error)[]) {
   return { asked, fetch };
 }
 
-function listen(answers: (string | Response | Error)[], after?: number) {
+function listen(answers: Answer[], { after, takes = 0 }: { after?: number; takes?: number } = {}) {
   const entries: number[] = [];
   const states: ConnectionState[] = [];
-  const { asked, fetch } = server(...answers);
+  const { asked, fetch } = server(takes, ...answers);
   const connection = new Connection<Line>({
     url: "/api/v1/workflows/w/logs/stream",
     after,
@@ -57,6 +60,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 const passes = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
@@ -97,9 +101,29 @@ describe("a stream", () => {
   });
 
   it("outlives a server that is in trouble", async () => {
-    const { connection, entries } = listen([problem(503, "starting"), problem(502, "gone"), frame(7)], 6);
+    const { connection, entries } = listen([problem(503, "starting"), problem(502, "gone"), frame(7)], { after: 6 });
     await passes(10_000);
     expect(entries).toEqual([7]);
+    connection.stop();
+  });
+
+  it("leaves a server that takes long to refuse more and more time", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(1);
+    const { connection, asked } = listen([1, 2, 3, 4, 5].map(() => problem(504, "gone")), { takes: 4_000 });
+    await passes(4 * 4_000 + 300 + 600 + 1_200 + 2_399);
+    expect(asked).toHaveLength(4);
+    await passes(1);
+    expect(asked).toHaveLength(5);
+    connection.stop();
+  });
+
+  it("is tried again at once for who asks while a try is under way", async () => {
+    const { connection, asked } = listen([problem(503, "a"), problem(503, "b"), frame(1)], { takes: 4_000 });
+    await passes(4_300);
+    expect(asked).toHaveLength(2);
+    connection.hurry();
+    await passes(4_000);
+    expect(asked).toHaveLength(3);
     connection.stop();
   });
 

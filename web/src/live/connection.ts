@@ -40,6 +40,8 @@ export class Connection<T extends Entry> {
   #running = false;
   #tries = 0;
   #awaySince = 0;
+  #liveSince = 0;
+  #hurried = false;
   #reason = "";
   #abort: AbortController | null = null;
   #wake: (() => void) | null = null;
@@ -75,7 +77,9 @@ export class Connection<T extends Entry> {
 
   /** Do not wait for the next try: the network is back, or somebody looks. */
   hurry(): void {
-    this.#wake?.();
+    if (this.#wake) this.#wake();
+    // The try that is under way may take long to fail.
+    else this.#hurried = this.#awaySince !== 0;
   }
 
   async #run(): Promise<void> {
@@ -84,7 +88,7 @@ export class Connection<T extends Entry> {
     this.#awaySince = 0;
     this.#say({ kind: "connecting" });
     while (this.#wanted) {
-      const opened = Date.now();
+      this.#liveSince = 0;
       const over = await this.#once();
       if (!this.#wanted) break;
       if (over) {
@@ -92,7 +96,7 @@ export class Connection<T extends Entry> {
         this.#say({ kind: "ended", reason: over });
         break;
       }
-      if (Date.now() - opened > STEADY) this.#tries = 0;
+      if (this.#liveSince !== 0 && Date.now() - this.#liveSince > STEADY) this.#tries = 0;
       this.#awaySince ||= Date.now();
       await this.#pause();
     }
@@ -150,6 +154,8 @@ export class Connection<T extends Entry> {
         }
         if (!this.#wanted) return;
         this.#awaySince = 0;
+        this.#hurried = false;
+        this.#liveSince ||= Date.now();
         this.#reason = "";
         // Once, not with all that comes: whoever shows the state would draw anew each time.
         if (!said) this.#say({ kind: "live" });
@@ -185,6 +191,10 @@ export class Connection<T extends Entry> {
     this.#tries += 1;
     if (this.#tries <= 0) return;
     this.#say({ kind: "reconnecting", since: this.#awaySince, reason: this.#reason });
+    if (this.#hurried) {
+      this.#hurried = false;
+      return;
+    }
     const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (this.#tries - 1)) * (0.5 + Math.random() / 2);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, pause);
