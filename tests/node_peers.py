@@ -12,7 +12,7 @@ from typing import Any
 
 PEERS = Path(__file__).parent / "peers"
 LOCKFILE = PEERS / "package-lock.json"
-START_LIMIT = 120  # a machine with more to do than cores takes its time
+START_LIMIT = 240  # a machine with more to do than cores takes its time
 
 
 def install() -> None:
