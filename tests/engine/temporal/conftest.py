@@ -5,16 +5,17 @@ from datetime import timedelta
 
 import pytest
 
-from penstock.engine.temporal import engine, reach, schedules, standing, wanted
+from penstock.engine.temporal import calls, engine, reach, schedules, standing, wanted
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who cancels or pauses is answered when it is done, however busy the machine is; and a Temporal that was halted is
-    not taken for one that is away, for which nobody waits."""
+    """Who cancels or pauses is answered when it is done, however busy the machine is; a Temporal that was halted is not
+    taken for one that is away, for which nobody waits; and a call of a worker that was halted is not made again."""
     monkeypatch.setattr(engine, "_PATIENCE", 60.0)
     for module in (reach, schedules, standing, wanted):
         monkeypatch.setattr(module, "RPC", timedelta(seconds=60))
+    monkeypatch.setattr(calls, "LOST_AFTER", timedelta(seconds=60))
 
 
 @pytest.fixture

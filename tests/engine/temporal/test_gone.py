@@ -18,7 +18,7 @@ from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
-from penstock.engine.temporal import calls, gone
+from penstock.engine.temporal import gone
 from tests import temporal
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
@@ -42,11 +42,9 @@ _PARENT = "do: [{work: {run: {workflow: {namespace: shop, name: child}}}}]"
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits half a minute here before they look, nor for what may be about to be deleted; and however busy the
-    machine is, no call is taken for lost and made again."""
+    """Nobody waits half a minute here before they look, nor for what may be about to be deleted."""
     monkeypatch.setattr(gone, "_QUIET", 0)
     monkeypatch.setattr(gone, "_DELETED_WITHIN", timedelta(0))
-    monkeypatch.setattr(calls, "LOST_AFTER", timedelta(minutes=10))
 
 
 async def test_what_is_terminated_in_temporal_ends_as_failed_once_with_all_that_follows_from_it(

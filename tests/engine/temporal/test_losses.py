@@ -6,7 +6,6 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from penstock.engine.temporal import calls
 from tests import temporal
 from tests.acceptance.server import until
 from tests.conftest import Serve
@@ -118,9 +116,8 @@ async def _ready(client: Any) -> bool:
 
 
 async def test_a_long_walk_goes_on_in_new_histories_and_does_nothing_twice(
-    serve: Serve, database_url: str, on_temporal: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, database_url: str, on_temporal: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(calls, "LOST_AFTER", timedelta(minutes=10))  # a busy machine makes no call again
     keys: list[str] = []
 
     async def answer(request: Request) -> Any:

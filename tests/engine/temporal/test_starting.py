@@ -17,7 +17,7 @@ from temporalio.service import RPCError
 
 from penstock.engine.embedded import inbox, statements
 from penstock.engine.embedded.execution import encoded
-from penstock.engine.temporal import calls, schedules
+from penstock.engine.temporal import schedules
 from penstock.engine.temporal.activities import Near
 from penstock.engine.temporal.errand import SCHEDULE, errand_id
 from penstock.storage import Database, Statement
@@ -120,8 +120,6 @@ async def test_no_more_run_than_may_with_several_workers_and_the_next_begins_als
     async def died(*_: Any, **__: Any) -> None:
         """The worker that wrote the end, before it let the next one begin."""
 
-    # A call that is taken for lost is made once more beside the first.
-    monkeypatch.setattr(calls, "LOST_AFTER", timedelta(minutes=10))
     with served(Starlette(routes=[Route("/", answer)])) as url:
         async with AsyncExitStack() as stack:
             here = Shop(await set_up(await stack.enter_async_context(serve(**on_temporal))))
