@@ -189,7 +189,11 @@ async def test_a_project_can_be_deleted_from_under_what_runs_in_it(serve: Serve)
         assert (await here.owner.get(f"/executions/{id_}")).status_code == 404
         # Nobody else notices.
         assert await here.output(await here.workflow("quick", "do: [{say: {set: {x: 1}}}]")) == {"x": 1}
-        assert (await here.scene.client.get("/readyz")).status_code == 200
+
+        async def is_ready() -> bool:
+            return (await here.scene.client.get("/readyz")).status_code == 200
+
+        await came(is_ready)
 
 
 async def test_a_definition_that_cannot_run_any_more_fails_its_execution_and_says_so(serve: Serve) -> None:

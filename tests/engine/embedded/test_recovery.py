@@ -316,8 +316,8 @@ async def test_a_workflow_that_is_deleted_takes_only_its_own_executions_with_it(
         await all_is_well(database, ids)
         assert tenure is not None
         await came(lambda: _is(tenure.running == 0))
+        await came(lambda: _is(engine.trouble is None))
         assert engine._tenure is tenure
-        assert engine.trouble is None
 
 
 async def _is(so: bool) -> bool:
