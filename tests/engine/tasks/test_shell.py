@@ -293,7 +293,7 @@ async def test_no_more_of_them_run_at_once_than_may_and_one_project_has_half(tmp
         on_behalf_of.set(project)
         await output(command, work_of(Log(), processes_at_once=4), arguments=[project])
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         await asyncio.gather(*(run(project) for project in ("one",) * 4 + ("other",) * 4))
     now, most = Counter[str](), Counter[str]()
     for line in log.read_text().split():
