@@ -26,7 +26,7 @@ class Attending:
 
     @property
     def all(self) -> list[Callable[..., Any]]:
-        return [self.see_to, self.hold]
+        return [self.see_to, self.hold, self.is_asked]
 
     @activity.defn
     async def see_to(self, errand: passed.Errand) -> bool:
@@ -40,10 +40,16 @@ class Attending:
         return False
 
     @activity.defn
+    async def is_asked(self, asked: passed.Hold) -> bool:
+        """Still. Who was told late, or twice, is not to do what was answered, or taken back, since."""
+        row = await self._database.one(statements.ENDED, id=asked.execution_id)
+        return row is not None and row["asked"] == asked.what
+
+    @activity.defn
     async def hold(self, asked: passed.Hold) -> None:
         """It is paused, or not any more, before it has begun. Noted apart from what it records once it runs."""
         row = await self._database.one(statements.FIND, id=asked.execution_id)
-        if row is None or row["status"] != "pending":
+        if row is None or row["status"] != "pending" or not await self.is_asked(asked):
             return
         execution, portion, at = Execution.from_row(row), Portion(), now()
         workflow = await self._definitions.get_if_valid(execution.workflow_id, execution.version)

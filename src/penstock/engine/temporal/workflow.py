@@ -16,6 +16,8 @@ from penstock.engine.temporal.listening import Doorbell
 from penstock.engine.temporal.parts import Surroundings, WorkflowParts, surroundings
 from penstock.engine.temporal.recorder import Recorder
 
+_LOOKED_UP = "what is asked is looked up"
+
 
 @workflow.defn(name=EXECUTION)
 class ExecutionWorkflow:
@@ -23,6 +25,7 @@ class ExecutionWorkflow:
         self._bell = Doorbell()
         self._life: Life | None = None
         self._asked: list[str] = []
+        self._one_by_one = asyncio.Lock()
         self._may_begin = False
         self._is_to_end = False
         """It was cancelled before it began."""
@@ -66,9 +69,11 @@ class ExecutionWorkflow:
         """When it is its turn."""
         try:
             while True:
-                self._may_begin = False
+                self._may_begin, told = False, len(self._asked)
                 found = await near("load", passed.Load(execution_id=execution_id), passed.Found)
                 if not found.waits:
+                    # What was told before is stored, and found. Told late, or twice, it may not be the last any more.
+                    del self._asked[:told]
                     return found
                 await self._turn_of(execution_id)
         except asyncio.CancelledError:
@@ -141,13 +146,18 @@ class ExecutionWorkflow:
     def message(self, message: passed.Message) -> None:
         self._bell.bring(message)
 
-    @workflow.signal
-    def asked(self, what: str) -> None:
+    @workflow.signal(unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
+    async def asked(self, what: str) -> None:
         """`pause` or `resume`. To cancel is Temporal's own."""
         if self._life is None:
             self._asked.append(what)
-        else:
-            _see_to(self._life, what)
+            return
+        if workflow.patched(_LOOKED_UP):
+            async with self._one_by_one:
+                if await near("is_asked", passed.Hold(execution_id=workflow.info().workflow_id, what=what), bool):
+                    _see_to(self._life, what)
+            return
+        _see_to(self._life, what)
 
     def _see_to_asked(self, loaded: str | None) -> None:
         assert self._life is not None  # noqa: S101
