@@ -11,6 +11,7 @@ from penstock.engine.asked import EngineRefused, Pending
 from penstock.ids import uuid7
 from penstock.platform.workflows import lists
 from penstock.storage import Database, now
+from penstock.storage.database import Busy, Unavailable
 from tests.platform.people import register
 from tests.platform.records import add, count, database_of
 from tests.platform.scene import VALID, Scene, id_of, set_up
@@ -531,6 +532,13 @@ class TestLifecycle:
         assert await count(database_of(scene.client), "events") == before
         _with_engine(scene, None)
         assert (await scene.owner.post(f"{path}/deploy")).json()["status"] == "active"
+
+    async def test_a_database_that_is_away_while_the_engine_is_asked_is_no_refusal(self, scene: Scene) -> None:
+        path = f"/workflows/{(await scene.workflow())['id']}"
+        for error in (Unavailable("it is restarted"), Busy("it is locked")):
+            _with_engine(scene, _Engine(error))
+            assert (await scene.owner.post(f"{path}/deploy")).status_code == 503
+            assert (await scene.owner.get(path)).json()["status"] == "active"
 
     async def test_deploys_and_changes_at_once_pin_a_version_that_there_is(self, scene: Scene) -> None:
         workflow = await scene.workflow()

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import bindparam, select, update
 
 from penstock.engine.embedded import schedules
 from penstock.engine.embedded.execution import rfc3339
@@ -16,6 +16,9 @@ from tests.engine.embedded.shop import Shop, definition, reopened, shop
 pytestmark = pytest.mark.anyio
 _HOUR = 3_600_000_000
 _FORGET = Statement(update(workflow_schedules).values(next_run_at=None))
+_STATE = Statement(
+    select(workflow_schedules.c.state).where(workflow_schedules.c.workflow_id == bindparam("workflow_id"))
+)
 _SAY = "do: [{say: {set: {x: 1}}}]"
 
 
@@ -144,3 +147,38 @@ async def test_what_is_said_to_be_active_or_stopped_is_so_when_the_server_died_o
         assert await next_run(stopped) is None
         assert await next_run(plain) is None
         assert await there.output(plain) == {"x": 1}
+
+
+async def test_deployed_again_as_it_is_a_schedule_keeps_its_plan_and_what_it_has_consumed(serve: Serve) -> None:
+    """Whoever deploys on every change of something else is not to put off what runs daily, day by day."""
+    both = "schedule: {on: {all: [{with: {type: one}}, {with: {type: other}}]}}"
+    async with shop(serve) as here:
+        daily = await here.workflow("daily", f"schedule: {{every: {{days: 1}}}}\n{_SAY}", deploy=True)
+        resting = "schedule: {after: {days: 1}}\ndo: [{rest: {wait: {days: 1}}}]"
+        after = await here.workflow("after", resting, deploy=True)
+        paired = await here.workflow("paired", f"{both}\n{_SAY}", deploy=True)
+        planned = await _next(here, daily)
+        await came(lambda: _has_run(here, after))
+        await here.send("one")
+        await came(lambda: _has_consumed(here, paired))
+        for workflow in (daily, after, paired):
+            await here.deploy(workflow)
+        assert await _next(here, daily) == planned
+        assert await _next(here, after) is None
+        await here.send("other")
+        await came(lambda: _has_run(here, paired))
+        assert len(await here.executions(after)) == 1
+
+        changed = definition("daily", f"schedule: {{every: {{days: 2}}}}\n{_SAY}")
+        await here.owner.put(f"/workflows/{daily}", {"config_yaml": changed})
+        await here.deploy(daily)
+        assert (await _next(here, daily) or "") > (planned or "")
+
+
+async def _has_run(here: Shop, workflow: str) -> bool:
+    return bool(await here.executions(workflow))
+
+
+async def _has_consumed(here: Shop, workflow: str) -> bool:
+    row = await here.scene.parts.database.one(_STATE, workflow_id=workflow)
+    return row is not None and row[0] != "{}"

@@ -30,17 +30,18 @@ log = structlog.get_logger()
 
 _LOOK_EVERY = 1.0
 _LOOK_FOR_LOST_EVERY = 30  # looks
-_put = insert(workflow_schedules).values(
+_announced = insert(workflow_schedules).values(
     workflow_id=bindparam("workflow_id"),
     version=bindparam("version"),
-    next_run_at=bindparam("next_run_at"),
+    next_run_at=None,
     state="{}",
     updated_at=bindparam("now"),
 )
-_PUT = Statement(
-    _put.on_conflict_do_update(
+_ANNOUNCE = Statement(
+    _announced.on_conflict_do_update(
         index_elements=["workflow_id"],
-        set_={name: _put.excluded[name] for name in ("version", "next_run_at", "state", "updated_at")},
+        set_={name: _announced.excluded[name] for name in ("version", "next_run_at", "state", "updated_at")},
+        where=workflow_schedules.c.version != _announced.excluded.version,
     )
 )
 _DROP = Statement(delete(workflow_schedules).where(workflow_schedules.c.workflow_id == bindparam("workflow_id")))
@@ -65,67 +66,62 @@ NEXT = Statement(
     .where(workflow_schedules.c.workflow_id == bindparam("id_"), workflow_schedules.c.version == bindparam("version_"))
     .values(next_run_at=bindparam("next_run_at"))
 )
+_none_runs = ~exists().where(
+    executions.c.workflow_id == workflow_schedules.c.workflow_id,
+    executions.c.version == workflow_schedules.c.version,
+    executions.c.trigger_type == "schedule",
+    or_(executions.c.status == "pending", executions.c.status == "running"),
+)
 # Nobody said when the next one is: of those that run after the end of the last one, it ended, or was deleted; or the
 # server that deployed it died before it had worked that out.
 FORGOTTEN = Statement(
     select(workflow_schedules.c.workflow_id, workflow_schedules.c.version).where(
-        workflow_schedules.c.next_run_at.is_(None),
-        ~exists().where(
-            executions.c.workflow_id == workflow_schedules.c.workflow_id,
-            executions.c.version == workflow_schedules.c.version,
-            executions.c.trigger_type == "schedule",
-            or_(executions.c.status == "pending", executions.c.status == "running"),
-        ),
+        workflow_schedules.c.next_run_at.is_(None), _none_runs
     )
 )
-REMIND = Statement(
-    update(workflow_schedules)
-    .where(
-        workflow_schedules.c.workflow_id == bindparam("id_"),
-        workflow_schedules.c.version == bindparam("version_"),
-        workflow_schedules.c.next_run_at.is_(None),
-    )
-    .values(next_run_at=bindparam("next_run_at"))
+_without_plan = (
+    workflow_schedules.c.workflow_id == bindparam("id_"),
+    workflow_schedules.c.version == bindparam("version_"),
+    workflow_schedules.c.next_run_at.is_(None),
 )
-DROP_FORGOTTEN = Statement(
-    delete(workflow_schedules).where(
-        workflow_schedules.c.workflow_id == bindparam("id_"),
-        workflow_schedules.c.version == bindparam("version_"),
-        workflow_schedules.c.next_run_at.is_(None),
-    )
-)
+_plan = update(workflow_schedules).where(*_without_plan).values(next_run_at=bindparam("next_run_at"))
+_PLAN = Statement(_plan)
+# The end of one that runs says when the next one is.
+_PLAN_AFTER = Statement(_plan.where(_none_runs))
+_DROP_ANNOUNCED = Statement(delete(workflow_schedules).where(*_without_plan))
 NEXT_RUN = Statement(
     select(workflow_schedules.c.next_run_at).where(workflow_schedules.c.workflow_id == bindparam("workflow_id"))
 )
 
 
-async def put(tx: Transaction, workflow_id: str, version: int, workflow: Workflow, at: int) -> None:
-    """A workflow that is deployed: its schedule in place of an earlier version's."""
-    if not _starts_by_itself(workflow):
-        await tx.run(_DROP, workflow_id=workflow_id)
-        return
-    first = at if workflow.schedule.after is not None else next_run(workflow, at, at)
-    await tx.run(_PUT, workflow_id=workflow_id, version=version, next_run_at=first, now=now())
-
-
-def _starts_by_itself(workflow: Workflow) -> bool:
-    schedule = workflow.schedule
-    return any(each is not None for each in (schedule.every, schedule.cron, schedule.after, schedule.on))
-
-
 async def announce(tx: Transaction, workflow_id: str, version: int) -> None:
-    """With the record of a deployment, whatever its schedule is: if nobody comes to `put` it, it is found forgotten."""
-    await tx.run(_PUT, workflow_id=workflow_id, version=version, next_run_at=None, now=now())
+    """With the record of a deployment, whatever its schedule is: if nobody comes to `put` it, it is found forgotten.
+    Deployed again as it is, it keeps its plan, and what it has consumed."""
+    await tx.run(_ANNOUNCE, workflow_id=workflow_id, version=version, now=now())
+
+
+async def put(tx: Transaction, workflow_id: str, version: int, workflow: Workflow, at: int) -> None:
+    """When what was announced is first due; nothing when another version has taken its place since."""
+    write = _first(workflow_id, version, workflow, at, at)
+    if write is not None:
+        await tx.run(write[0], **write[1])
 
 
 def make_good(workflow_id: str, version: int, workflow: Workflow, at: int) -> tuple[Statement, Json] | None:
     """What is to be written of one that was forgotten; nothing of one that waits for events."""
-    which = {"id_": workflow_id, "version_": version}
-    if not _starts_by_itself(workflow):
-        return DROP_FORGOTTEN, which
-    after = workflow.schedule.after
-    following = at + after if after is not None else next_run(workflow, at, at)
-    return None if following is None else (REMIND, which | {"next_run_at": following})
+    return _first(workflow_id, version, workflow, at, at + (workflow.schedule.after or 0))
+
+
+def _first(
+    workflow_id: str, version: int, workflow: Workflow, at: int, after_end: int
+) -> tuple[Statement, Json] | None:
+    which, schedule = {"id_": workflow_id, "version_": version}, workflow.schedule
+    if all(each is None for each in (schedule.every, schedule.cron, schedule.after, schedule.on)):
+        return _DROP_ANNOUNCED, which
+    if schedule.after is not None:
+        return _PLAN_AFTER, which | {"next_run_at": after_end}
+    first = next_run(workflow, at, at)
+    return None if first is None else (_PLAN, which | {"next_run_at": first})
 
 
 async def drop(tx: Transaction, workflow_id: str) -> None:

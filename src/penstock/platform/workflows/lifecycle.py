@@ -18,7 +18,7 @@ from penstock.platform.workflows import queries
 from penstock.platform.workflows.queries import Record
 from penstock.platform.workflows.rules import count_unended, id_of, locked, read
 from penstock.problems import BadGateway, Conflict, Unprocessable
-from penstock.storage import Transaction, now
+from penstock.storage import StorageError, Transaction, now
 from penstock.streams.journal import NewEvent, append
 
 log = structlog.get_logger()
@@ -131,6 +131,8 @@ async def _ask(parts: Parts, call: Call, access: Access, record: Record, asked: 
     """The engine does it, or the workflow's status says that it did not."""
     try:
         await asked
+    except StorageError:
+        raise  # it is recorded, and the engine finds it when the database is back
     except Exception as error:
         log.error("engine refused", request_id=call.request_id, workflow_id=record.workflow.id, exc_info=error)
         async with parts.database.transaction() as tx:
