@@ -1,8 +1,13 @@
 """run: workflow."""
 
+import asyncio
+from typing import Any
+
 import pytest
 from sqlalchemy import update
 
+from penstock.engine.embedded import statements
+from penstock.engine.embedded.run import Run
 from penstock.storage import Statement
 from penstock.storage.platform_tables import steps
 from tests.conftest import Serve
@@ -112,6 +117,40 @@ async def test_a_child_whose_time_ran_out_while_no_server_ran_is_cancelled(serve
         statuses = {each["step_name"]: each["status"] for each in await there.steps(parent)}
         assert {statuses.get(name, "cancelled") for name in ("inside", "deep")} == {"cancelled"}
         assert statuses["inTime"] == "failed"
+
+
+async def test_a_child_whose_steps_are_cancelled_and_that_has_not_ended_is_not_begun_again_by_the_next_engine(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(run: Run, *given: Any, follows: Any = Run._followers) -> Any:
+        """All but its end is durable."""
+        if run.execution.parent_id is not None:
+            await run._parts.writer.flush()
+            ends.set()
+            await goes_on.wait()
+        return await follows(run, *given)
+
+    monkeypatch.setattr(Run, "_followers", slow)
+    async with shop(serve) as here:
+        napping = await here.workflow("napping", "do: [{nap: {wait: {hours: 9}}}]")
+        child = "{child: {run: {workflow: {namespace: shop, name: napping}}}}"
+        other = "{ask: {listen: {to: {one: {with: {type: go}}}}}}"
+        race = f"do: [{{race: {{fork: {{compete: true, branches: [{child}, {other}]}}}}}}]"
+        parent = await here.trigger(await here.workflow("racing", race))
+        id_ = await _child(here, parent, napping)
+        await here.at(id_, "nap")
+        await here.send("go")
+        await ends.wait()
+        # Were this engine killed now, the next would not take it up, but end it.
+        row = await database_of(here.scene.client).one(statements.ENDED, id=id_)
+        assert row is not None
+        assert (row["status"], row["asked"]) == ("running", "cancel")
+        assert [each["status"] for each in await here.steps(id_)] == ["cancelled"]
+        goes_on.set()
+        assert (await here.ended(id_))["status"] == "cancelled"
+        assert (await here.ended(parent))["status"] == "completed"
 
 
 async def test_workflows_that_run_themselves_end_at_a_depth(serve: Serve) -> None:

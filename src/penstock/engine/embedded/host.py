@@ -306,5 +306,7 @@ class EmbeddedHost(Hosting):
         except asyncio.CancelledError:
             # Nobody waits for it any more: a timeout, another branch that won, or the end of this execution.
             if awaited and not self.abandoned:
+                # Written before its steps end: who takes over in between begins none of them again.
+                self._leave_child(self._portion, step)
                 await self._parts.cancel(id_)
             raise
