@@ -39,7 +39,8 @@ class Process:
         self, arguments: list[str], *, cwd: Path, env: Mapping[str, str], stderr: int, stdout: int = 1
     ) -> None:
         self._lock = threading.Lock()
-        self._told, theirs = socket.socketpair()
+        # Its id and how it ended are two messages, also when both are there before we look.
+        self._told, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
         with theirs:
             what = {"arguments": arguments, "cwd": str(cwd), "env": dict(env)}
             _original().copy(what, stdout, stderr, theirs.fileno())
