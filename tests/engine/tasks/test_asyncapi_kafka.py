@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -97,20 +98,21 @@ async def test_a_key_that_is_not_where_the_document_says_is_told(cluster: Kafka,
 async def test_a_group_goes_on_where_it_was_and_a_message_counts_when_it_was_taken(
     cluster: Kafka, tmp_path: Path
 ) -> None:
-    topic = cluster.topic("orders")
+    group = f"shop-{uuid4()}"
+    topic = cluster.topic(f"orders-of-{group}")
     for number in range(3):
         cluster.put(topic, str(number).encode(), partition=2, key="k")
     cluster.put(topic, b"oldest", partition=0)
-    cluster.consume("shop", topic, 2, 1)
+    cluster.consume(group, topic, 2, 1)
     async with working(files=tmp_path) as work:
-        given = described(tmp_path, cluster.host, topic, {"type": "string", "enum": ["shop"]})
+        given = described(tmp_path, cluster.host, topic, {"type": "string", "enum": [group]})
         async with aclosing(asyncapi.subscribe(given | HEAR, work)) as messages:
             heard = [await anext(messages) for _ in range(3)]
             last = heard[-1]["headers"]
-            consumed = await asyncio.to_thread(cluster.consumed, "shop", topic)
+            consumed = await asyncio.to_thread(cluster.consumed, group, topic)
             # All but the last, which its reader may still be at work on.
             assert sum(consumed) == 3 + 1 - 1
-        assert await asyncio.to_thread(cluster.consumed, "shop", topic) == [1, 3]
+        assert await asyncio.to_thread(cluster.consumed, group, topic) == [1, 3]
     # Of a part that the group does not know, from the oldest on.
     assert {each["payload"]: each["headers"]["offset"] for each in heard} == {1: "1", 2: "2", "oldest": "0"}
     assert last["topic"] == topic
