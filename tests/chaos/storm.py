@@ -58,11 +58,15 @@ class Storm:
         self._servers: list[Server] = []
         self._client = httpx.AsyncClient(base_url="http://either/api/v1", timeout=20, transport=Either(self._servers))
         self._followers: list[Follower] = []
-        self._people = People(self._client, self.workflows, self.random, self.pause)
+        self._people = People(self._client, self.workflows, self.random, self.pause, service.url)
 
     @property
     def asked(self) -> list[Asked]:
         return self._people.asked
+
+    @property
+    def told(self) -> list[int]:
+        return self._people.told
 
     # The servers
 
@@ -129,6 +133,7 @@ class Storm:
         self._client.headers["Authorization"] = f"Bearer {answer['access_token']}"
         company = await self._made("/companies", {"name": "Chaos"})
         project = await self._made(f"/organizations/{company['id']}/projects", {"name": "Chaos"})
+        self._people.project_id = project["id"]
         for name in self.kinds:
             body = {"name": name, "config_yaml": definition(name, self.service.url)}
             made = await self._made(f"/projects/{project['id']}/workflows", body)

@@ -214,6 +214,8 @@ do:
   - work: {call: http, with: {method: get, endpoint: 'SERVICE/ok/{n}'}, output: {as: '${ {twice: .doubled} }'}}
 """
 
+_TOLD = _WOKEN.replace("chaos.woke", "chaos.told")
+
 _SPEAKER = """
 do:
   - parts:
@@ -300,6 +302,7 @@ KINDS = {
     "speaker": Kind(_SPEAKER, lambda _: {"said": 3}, {("parts", DONE): 1, ("say", DONE): 3, ("after", DONE): 1}),
     "collector": Kind(_COLLECTOR, lambda _: {"parts": [2, 4, 6]}, {("gather", DONE): 1, ("look", DONE): 3}),
     "woken": Kind(_WOKEN, lambda n: {"twice": 2 * n}, {("work", DONE): 1}, triggered=False),
+    "told": Kind(_TOLD, lambda n: {"twice": 2 * n}, {("work", DONE): 1}, triggered=False),
     "child": Kind(_CHILD, lambda n: {"twice": 2 * n}, {("work", DONE): 1}, triggered=False),
     "stray": Kind(_STRAY, lambda n: {"twice": 2 * n}, {("work", DONE): 1}, triggered=False),
     "follower": Kind(_FOLLOWER, lambda n: {"followed": 2 * n}, {("work", DONE): 1}, triggered=False),
@@ -310,6 +313,8 @@ KINDS = {
 SCHEDULED = ("tick", "tock")
 MEETING = {"emitter": "listener", "speaker": "collector"}
 """Who is triggered together, in any order: the one hears what the other says."""
+DEPLOYED_ANEW = ("told", "woken", "chain", "nap")
+RUN_AGAIN = frozenset({"chain", "fork", "loop", "nap"})
 LINKS = (("chain", "follower", "completed", "{n: .n}"), ("failing", "cleanup", "failed", None))
 
 
