@@ -9,27 +9,14 @@
 // Anyone may sign in at the first two, with any password: the login is the subject, `<login>@people.example` the email,
 // unverified when the login begins with "unverified", none when it begins with "nameless".
 
-import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import { OAuth2Server } from 'oauth2-mock-server'
 import Provider from 'oidc-provider'
+import { ALGORITHMS, makeKey } from './keys.mjs'
 
 const redirectUris = process.argv.length > 2
   ? process.argv.slice(2)
   : ['http://penstock.example/user/oauth/callback/peer']
-
-const KEY_TYPES = {
-  RS256: ['rsa', { modulusLength: 2048 }],
-  PS256: ['rsa', { modulusLength: 2048 }],
-  ES256: ['ec', { namedCurve: 'P-256' }],
-  EdDSA: ['ed25519', {}],
-}
-const ALGORITHMS = Object.keys(KEY_TYPES)
-
-function makeKey(alg) {
-  const { privateKey } = generateKeyPairSync(...KEY_TYPES[alg])
-  return { ...privateKey.export({ format: 'jwk' }), alg, use: 'sig', kid: alg }
-}
 
 function client(id, more = {}) {
   return {
@@ -79,7 +66,7 @@ async function startProvider(conformIdTokenClaims, jwks) {
 async function startBent() {
   const server = new OAuth2Server()
   const bend = { claims: {}, userinfo: {} }
-  let kid = (await server.issuer.keys.generate('RS256')).kid
+  let kid = (await server.issuer.keys.add(makeKey('RS256'))).kid
   await server.start(0, '127.0.0.1')
   server.issuer.url = `http://127.0.0.1:${server.address().port}`
   const { get } = server.issuer.keys
@@ -91,14 +78,14 @@ async function startBent() {
     for await (const chunk of request) text += chunk
     const { rotate, ...bends } = JSON.parse(text)
     Object.assign(bend, bends)
-    if (rotate) kid = (await server.issuer.keys.generate(rotate)).kid
+    if (rotate) kid = (await server.issuer.keys.add(makeKey(rotate))).kid
     response.end('{}')
   })
   await new Promise((resolve) => control.listen(0, '127.0.0.1', resolve))
   return { bent: server.issuer.url, control: `http://127.0.0.1:${control.address().port}` }
 }
 
-const jwks = { keys: ALGORITHMS.map(makeKey) }
+const jwks = { keys: ALGORITHMS.map((alg) => makeKey(alg, alg)) }
 console.log(JSON.stringify({
   strict: await startProvider(true, jwks),
   lavish: await startProvider(false, jwks),

@@ -8,6 +8,7 @@
 import { createServer } from 'node:http'
 import { OAuth2Server } from 'oauth2-mock-server'
 import Provider from 'oidc-provider'
+import { makeKey } from './keys.mjs'
 
 const METHODS = ['client_secret_post', 'client_secret_basic', 'client_secret_jwt', 'private_key_jwt']
 
@@ -44,7 +45,7 @@ async function startStrict() {
 
 async function startMock() {
   const server = new OAuth2Server()
-  await server.issuer.keys.generate('RS256')
+  await server.issuer.keys.add(makeKey('RS256'))
   await server.start(0, '127.0.0.1')
   server.issuer.url = `http://127.0.0.1:${server.address().port}`
   return server.issuer.url

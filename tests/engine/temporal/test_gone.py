@@ -205,7 +205,8 @@ async def test_when_our_database_is_older_than_temporal_what_it_knows_goes_on_fr
             for name in ("ended", "ahead", "later"):
                 await there.send(name)
             # Each has something to write, and finds out.
-            await cluster.get_workflow_handle(ahead).signal("asked", "pause")
+            for asks in ("pause", "resume"):
+                assert (await there.post(f"/executions/{ahead}/{asks}")).status_code == 200
             await cluster.get_workflow_handle(later).signal("events_came")
             for execution in (ended, ahead):
                 assert (await there.ended(execution))["status"] == "completed"
