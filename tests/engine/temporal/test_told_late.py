@@ -1,15 +1,19 @@
 """What servers and workers tell a workflow may come late, or twice: what counts is what is stored."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from penstock.engine.temporal import passed
+from penstock.engine.temporal.attending import Attending
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import Shop
 from tests.engine.temporal.workers import working
+from tests.platform.records import database_of
 from tests.platform.scene import set_up
 
 pytestmark = pytest.mark.anyio
@@ -48,3 +52,21 @@ async def _told(cluster: Client, execution: str) -> bool:
     except RPCError:
         return False
     return True
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_a_walk_that_is_lost_after_it_has_paused_is_told_the_same_when_it_is_walked_again(
+    serve: Serve, database_url: str, on_temporal: dict[str, str]
+) -> None:
+    """What it was asked is answered by then: what counts is how it is stored."""
+    nobody: Any = None
+    async with serve(**on_temporal) as client, working(database=database_url, **on_temporal):
+        here = Shop(await set_up(client))
+        running = await here.trigger(await here.workflow("one", _LISTEN % "one"))
+        await here.at(running, "ask")
+        worker = Attending(database_of(client), nobody, nobody, nobody)
+        for what, other in (("pause", "resume"), ("resume", "pause")):
+            assert (await here.post(f"/executions/{running}/{what}")).status_code == 200
+            assert await worker.is_asked(passed.Hold(execution_id=running, what=what))
+            assert not await worker.is_asked(passed.Hold(execution_id=running, what=other))
+            assert await worker.is_held(passed.Load(execution_id=running)) == (what == "pause")

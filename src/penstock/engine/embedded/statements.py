@@ -40,6 +40,7 @@ ENDED = Statement(
         executions.c.error,
         executions.c.completed_at,
         executions.c.asked,
+        executions.c.paused_at,
     ).where(executions.c.id == bindparam("id"))
 )
 CHILDREN = Statement(

@@ -26,7 +26,7 @@ class Attending:
 
     @property
     def all(self) -> list[Callable[..., Any]]:
-        return [self.see_to, self.hold, self.is_asked]
+        return [self.see_to, self.hold, self.is_asked, self.is_held]
 
     @activity.defn
     async def see_to(self, errand: passed.Errand) -> bool:
@@ -41,15 +41,26 @@ class Attending:
 
     @activity.defn
     async def is_asked(self, asked: passed.Hold) -> bool:
-        """Still. Who was told late, or twice, is not to do what was answered, or taken back, since."""
+        """Still. Who was told late, or twice, is not to do what was taken back since. What has been done is asked, too:
+        the walk that did it may have been lost before Temporal heard of it, and this one is to do the same."""
         row = await self._database.one(statements.ENDED, id=asked.execution_id)
-        return row is not None and row["asked"] == asked.what
+        if row is None:
+            return False
+        done = "pause" if row["paused_at"] is not None else "resume"
+        return bool((row["asked"] or done) == asked.what)
+
+    @activity.defn
+    async def is_held(self, asked: passed.Load) -> bool:
+        """Whether it is stored as paused."""
+        row = await self._database.one(statements.ENDED, id=asked.execution_id)
+        return row is not None and row["paused_at"] is not None
 
     @activity.defn
     async def hold(self, asked: passed.Hold) -> None:
         """It is paused, or not any more, before it has begun. Noted apart from what it records once it runs."""
+        now_ = await self._database.one(statements.ENDED, id=asked.execution_id)
         row = await self._database.one(statements.FIND, id=asked.execution_id)
-        if row is None or row["status"] != "pending" or not await self.is_asked(asked):
+        if now_ is None or now_["asked"] != asked.what or row is None or row["status"] != "pending":
             return
         execution, portion, at = Execution.from_row(row), Portion(), now()
         workflow = await self._definitions.get_if_valid(execution.workflow_id, execution.version)

@@ -26,6 +26,7 @@ class ExecutionWorkflow:
         self._life: Life | None = None
         self._asked: list[str] = []
         self._one_by_one = asyncio.Lock()
+        self._looks = 0
         self._may_begin = False
         self._is_to_end = False
         """It was cancelled before it began."""
@@ -52,10 +53,12 @@ class ExecutionWorkflow:
             await self._lived(life, around, writing)
             with suppress(WriterEnded):
                 await life.finish()
+            await self._looked()
             if self._is_apart:
                 workflow.continue_as_new()
             if recorder.ended:
                 await near("give_up", passed.Load(execution_id=execution.id), type(None))
+                await self._looked()
                 return None
         finally:
             writing.cancel()
@@ -153,11 +156,34 @@ class ExecutionWorkflow:
             self._asked.append(what)
             return
         if workflow.patched(_LOOKED_UP):
+            await self._look_up(self._life, what)
+        else:
+            _see_to(self._life, what)
+
+    async def _look_up(self, life: Life, what: str) -> None:
+        self._looks += 1
+        try:
             async with self._one_by_one:
-                if await near("is_asked", passed.Hold(execution_id=workflow.info().workflow_id, what=what), bool):
-                    _see_to(self._life, what)
-            return
-        _see_to(self._life, what)
+                if not await near("is_asked", passed.Hold(execution_id=life.execution.id, what=what), bool):
+                    return
+                if what == "resume" and life.execution.paused_at is None:
+                    # A walk that was lost may have paused it, and stored that.
+                    with suppress(WriterEnded):
+                        await life.finish()
+                    if await near("is_held", passed.Load(execution_id=life.execution.id), bool):
+                        life.execution.paused_at = workflow.time_ns() // 1_000
+                _see_to(life, what)
+        finally:
+            self._looks -= 1
+
+    async def _looked(self) -> None:
+        """Nothing may come after the end of a history, and what is being looked up does."""
+        while self._looks:
+            try:
+                await workflow.wait_condition(lambda: not self._looks)
+            except asyncio.CancelledError:
+                if workflow.cancellation_reason() is None:
+                    raise
 
     def _see_to_asked(self, loaded: str | None) -> None:
         assert self._life is not None  # noqa: S101
