@@ -4,11 +4,14 @@ from functools import partial
 from typing import Any
 
 import pytest
+from sqlalchemy import bindparam, update
 from temporalio.client import Client
 from temporalio.service import RPCError
 
 from penstock.engine.temporal import passed
 from penstock.engine.temporal.attending import Attending
+from penstock.storage import Statement
+from penstock.storage.platform_tables import executions
 from tests.conftest import Serve
 from tests.engine.embedded.running import came
 from tests.engine.embedded.shop import Shop
@@ -17,6 +20,7 @@ from tests.platform.records import database_of
 from tests.platform.scene import set_up
 
 pytestmark = pytest.mark.anyio
+_PAUSED = Statement(update(executions).where(executions.c.id == bindparam("id")).values(paused_at=1))
 _LISTEN = "do: [{ask: {listen: {to: {one: {with: {type: %s}}}}}}, {last: {set: {done: true}}}]"
 
 
@@ -62,7 +66,8 @@ async def test_a_walk_that_is_lost_after_it_has_paused_is_told_the_same_when_it_
     nobody: Any = None
     async with serve(**on_temporal) as client, working(database=database_url, **on_temporal):
         here = Shop(await set_up(client))
-        running = await here.trigger(await here.workflow("one", _LISTEN % "one"))
+        workflow = await here.workflow("one", _LISTEN % "one")
+        running = await here.trigger(workflow)
         await here.at(running, "ask")
         worker = Attending(database_of(client), nobody, nobody, nobody)
         for what, other in (("pause", "resume"), ("resume", "pause")):
@@ -70,3 +75,10 @@ async def test_a_walk_that_is_lost_after_it_has_paused_is_told_the_same_when_it_
             assert await worker.is_asked(passed.Hold(execution_id=running, what=what))
             assert not await worker.is_asked(passed.Hold(execution_id=running, what=other))
             assert await worker.is_held(passed.Load(execution_id=running)) == (what == "pause")
+        # A walk that was lost had paused it; the one that goes on does not know.
+        async with database_of(client).transaction() as tx:
+            await tx.run(_PAUSED, id=running)
+        assert (await here.post(f"/executions/{running}/resume")).status_code == 200
+        assert not await worker.is_held(passed.Load(execution_id=running))
+        told = (await here.owner.get(f"/workflows/{workflow}/events", params={"type": "workflow.resumed"})).json()
+        assert told["total"] == 2

@@ -1,8 +1,9 @@
-/** What was last sent to each workflow, as long as this tab shows the console. Kept in memory only: an input may be private. */
+/** What was last sent to each workflow, and what was filled in and not sent when the session ended. */
 import { kept } from "@/session/kept";
 import { session } from "@/session/session";
 import type { Json, Value } from "./form";
 
+/** As long as this tab shows the console, and in memory only: an input may be private. */
 const inputs = new Map<string, Json>();
 
 session.onPersonChange(() => inputs.clear());
@@ -10,7 +11,7 @@ session.onPersonChange(() => inputs.clear());
 export const lastInput = (workflow: string): Json | undefined => inputs.get(workflow);
 export const rememberInput = (workflow: string, input: Json) => void inputs.set(workflow, input);
 
-/** What was filled in and not sent when the session ended. Kept from then on, until its owner is back. */
+/** Kept from the end of the session on, until its owner is back; beyond this page only if signing in leaves the site. */
 export interface Unsent {
   value: Value;
   raw: boolean;
